@@ -18,7 +18,8 @@
 
 #include "base/banned.h"
 
-/* The maximum that may happen. INFINITY means that there is no bound. */
+/* The most that a run may use, as numbers of calls and words, and as cost. INFINITY means that
+ * there is no bound. */
 typedef struct run_bound {
     double calls, answer, prompt;
     double with_context; /* number of these calls that also send the context */

@@ -207,7 +207,7 @@ typedef struct eval_stage {
     pdl_vref variables;
     const pdl_str *columns; /* columns with which the judge is checked before its table exists */
     size_t n_columns;
-    const char *role; /* the beginning of the names of replies in the cache */
+    const char *role; /* the word with which the names of these replies in the cache begin */
     bool is_ours;     /* the program is a metric of the library */
     /* for a judge: the scores so far, in which a failed answer has a negative score and is not
      * judged; may be NULL */

@@ -2,7 +2,8 @@
  * may show to models, rows that decide between candidates, and rows for the test at the end.
  *
  * If a question were in the test and in another part, it would be tested after it was used. So a
- * table that does this is refused, and a random split keeps equal questions together.
+ * table that assigns equal questions in this way is refused, and a random split keeps equal
+ * questions together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -225,8 +225,8 @@ static bool closes_early(pdl_str s, size_t from) {
     return close != NULL;
 }
 
-/* Returns true when a text begins with an opening. Such a text is an expression, a template or
- * broken, but never plain. */
+/* Returns true when a text begins with "${" and ends with "}". Such a text is an expression, a
+ * template or broken, but never plain. */
 static bool is_enclosed(pdl_str text) {
     return text.n >= 3 && text.p[0] == '$' && text.p[1] == '{' && text.p[text.n - 1] == '}';
 }

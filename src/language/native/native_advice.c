@@ -260,8 +260,8 @@ static const other_word failures[] = {
     {"'float' object cannot be interpreted as an integer", "write x | int"},
 };
 
-/* Returns true for a message about the number of arguments of a filter or a test, which has the
- * name of a function of Jinja. */
+/* Returns true for a message about the number of arguments of a filter or a test. Such a message
+ * names the filter or test by its function in Jinja, such as do_replace. */
 static bool counts_arguments(pdl_str msg) {
     bool is_filter = pdl_str_starts(msg, PDL_STR("do_")) ||
                      pdl_str_starts(msg, PDL_STR("sync_do_")) ||

@@ -1,5 +1,6 @@
-/* policy_sets.c -- makes and frees sets of policies that are asked together. The rules of policies
- * are read in policy_read.c; the files with lists of values that they name are added here.
+/* policy_sets.c -- makes and frees sets of policies that are asked together. The text of
+ * a policy is read in policy_read.c. A policy may name files with lists of values; their values are
+ * added to the policy here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* links.c -- finds the links on the way to a file. When code changes one of these links, the path
- * leads to another file, and the first file is as it was. So code must not change the links to a
- * file that decides about a run.
+/* links.c -- finds the symbolic links through which a path leads to its file. Code that changes one
+ * of these links makes the path lead to another file, and need not write to the first one. So code
+ * must not change the links to a file that decides about a run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -248,7 +248,8 @@ static pdl_val multiply(pdl_val notes, int64_t n) {
     return pdl_dict_putz(notes, "particles", pdl_int(n));
 }
 
-/* Appends how much of their beginnings the calls share, as far as this is known before the run. */
+/* Appends the report about the beginnings that the calls share, as far as these are known before
+ * the run. */
 static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes, pdl_buf *out) {
     static const char *const unknown[] = {"not_known", "not_reached", "not_done"};
     pdl_val r = pdl_prefix_report(prefix);

@@ -1,6 +1,7 @@
 /* cmd_policy.c -- pdl policy ACTION: shows a built-in policy, checks a file, or locks tools. A lock
  * file has hashes of the definitions of tools, so that a server cannot change a tool unnoticed.
- * When the definitions change, the user sees how before committing the file.
+ * When the definitions have changed, the command shows the changes, so that the user can check them
+ * before committing the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

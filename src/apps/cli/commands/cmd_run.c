@@ -255,8 +255,8 @@ static void stop_watching(runner *r) {
     r->watch = NULL;
 }
 
-/* Makes or continues the journal, when the run has one. A signal meanwhile ends the run before its
- * first step, and the journal is whole. */
+/* Makes or continues the journal, when the run has one. A signal that arrives meanwhile ends the
+ * run before its first step, and does not damage the journal. */
 static bool make_durable(runner *r, pdl_str text, pdl_err *err) {
     if (!r->durable) return true;
     watch_signals(r);

@@ -101,7 +101,8 @@ static void run_named(tester *t, pdl_str name) {
     pdl_free(path);
 }
 
-/* Checks that the file can be written before the first test, and not after the last one. */
+/* Checks whether the file can be written. Called before the first test, so that the user does not
+ * learn of the problem only after the last one. */
 static bool can_write_junit(const arguments *a) {
     pdl_err err = {0};
     if (!a->given[OPT_junit]) return true;

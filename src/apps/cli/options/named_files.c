@@ -83,7 +83,7 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
 
 static const char journal[] = "journal"; /* its value may also be the name of a run */
 
-/* Options, and commands with the index of the operand, whose files are databases. */
+/* The options and the operands that name databases. The index of an operand is counted from 0. */
 static const struct {
     opt_id id;
     int (*run)(const arguments *a);
@@ -109,8 +109,8 @@ static char *file_of(const arguments *a, pdl_str operand) {
     return path;
 }
 
-/* Returns true for a file of another kind. In a damaged database some bytes of the beginning are
- * still right. */
+/* Returns true for a file that is not a database. A damaged database still has some of the bytes
+ * with which every database begins. */
 static bool is_of_another_kind(pdl_str name) {
     static const char start[] = "SQLite format 3";
     char bytes[sizeof start];

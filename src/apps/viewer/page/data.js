@@ -219,7 +219,7 @@ function unshared(x, values) {
   return Object.fromEntries(Object.entries(x).map(([k, y]) => [k.replace(/^@/, ""), unshared(y, values)]));
 }
 
-// Completes a box with the text and the whole place that the file has only in the details of the box.
+// Completes a box of a page that is one file: gives it its whole place, and the text that only its details contain there.
 function complete(box, _, list) {
   if (box.place?.startsWith(".")) box.place = (list[box.parent]?.place ?? "") + box.place; // the boxes before this one have their whole places already
   const result = box.text === undefined ? box.members.find((m) => m.name === "pdl__result") ?? box.members.find((m) => m.name === "msg") : null;

@@ -252,8 +252,8 @@ static void put_times(size_t n, size_t times, bool at_end, pdl_buf *out) {
     pdl_buf_putf(out, "%zu times%s)", times, at_end ? " or more" : "");
 }
 
-/* Returns the index of the first frame that is printed. Of an error in a library these are the
- * frames around the call of the library, whose line is the excerpt. */
+/* Returns the index of the first frame that is printed. For an error inside a library, the frames
+ * inside the library are left out: the excerpt already shows the line that calls the library. */
 static size_t first_frame(const pdl_err *err) {
     size_t i = 0;
     if (!err->skips_library) return 0;

@@ -230,9 +230,9 @@ void pdl_op_PART_END(pdl_fiber *f) {
     f->print = s.print;
 }
 
-/* Keeps the messages of the iteration that has just ended, because `until` sees only these. The
- * instruction CHILD moves the messages away before `until` is tested, so the saved state has these
- * messages in place of the context. */
+/* Saves the messages of the iteration that has just ended, because `until` sees only these. They
+ * must be saved before the instruction CHILD, which appends them to the context of the block.
+ * UNTIL_SET_CONTEXT then makes them the context while `until` is tested. */
 void pdl_op_UNTIL_SAVE_CONTEXT(pdl_fiber *f) {
     pdl_val seen = pdl_is_absent(f->background) ? pdl_context_empty() : pdl_keep(f->background);
     *pdl_vec_push(&f->saves) =
@@ -368,8 +368,8 @@ static pdl_step join_pending(pdl_fiber *f, size_t n) {
     return PDL_STEP_DONE;
 }
 
-/* Returns true when a piece is a promise that may stay in a join. Joining needs the content of
- * values that are not text, so only promises of text stay unresolved. */
+/* Returns true when one of the n pieces is a promise, or may contain one. The result of the join is
+ * then a promise, too. */
 static bool pieces_pend(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (pdl_may_hold_promise(*under(f, i))) return true;

@@ -191,8 +191,8 @@ static void copy_registers(pdl_fiber *t, const pdl_fiber *f) {
     t->is_weighed = f->is_weighed;
 }
 
-/* Copies the items of a queue and the queues of iterations. Each queue gets its copy as its twin.
- * The nesting of maps in the source bounds the recursion. */
+/* Copies the items of a queue and the queues of iterations. The member `twin` of each queue then
+ * points to its copy. The nesting of maps in the source bounds the recursion. */
 static void copy_queue(pdl_outq *t, pdl_outq *q) {
     q->twin = t;
     t->n_added = q->n_added;

@@ -362,7 +362,7 @@ static void template_message(pdl_fiber *f, const pdl_srcsite *site, const pdl_sr
                              pdl_err *err) {
     bool limit = err->kind == PDL_E_limit;
     if (err->kind == PDL_E_budget) {
-        err->loc = frame(f)->loc; /* the error is not the template's */
+        err->loc = frame(f)->loc; /* an exceeded budget is no error of the template */
         return;
     }
     pdl_vm_code_error("Jinja", "TypeError", frame(f)->loc, err);

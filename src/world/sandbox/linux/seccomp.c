@@ -336,9 +336,9 @@ static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
     *out = f;
 }
 
-/* Loads a filter that hands calls to the monitor. A call that was handed over is interrupted only
- * by a deadly signal (Linux 5.19). Returns -1 when the process has such a filter already, as in
- * some containers. */
+/* Loads a filter that hands calls to the monitor. While the monitor has such a call, only a fatal
+ * signal interrupts it (since Linux 5.19). Returns -1 when the process has such a filter already,
+ * as in some containers. */
 static int load_with_calls(const program *f) {
     enum { KILLABLE = 1 << 5 };
     struct sock_fprog prog = {f->n, (struct sock_filter *)f->p};
