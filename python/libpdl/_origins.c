@@ -122,10 +122,11 @@ static bool is_foreign(const pdl_value *v) {
     return kind == PDL_KIND_FUNCTION || kind == PDL_KIND_OBJECT;
 }
 
-/* Implements derive(object, [objects that it was made of]): returns the value of the object with
- * the origins of all these objects, which a run may get; None when none of them has origins. No
- * text has chosen a function that was written in Python, so the function itself gets no origins.
- * Only its results get them; returned is an empty dict with these origins. */
+/* Implements derive(object, [objects that it was made of]). Returns the value of the object, with
+ * the origins of all these objects, for runs that get the object later. Returns None when none of
+ * them has origins. No text has chosen a function that was written in Python, so the function
+ * itself gets no origins. Only its results get them, and derive returns an empty dict that has
+ * these origins. */
 PyObject *pdlpy_derive(PyObject *self, PyObject *args) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     pdlpy_place place = {.engine = e};

@@ -322,10 +322,10 @@ static size_t run_around(pdl_str a, pdl_str b, size_t from, size_t anchor, size_
     return before + common_start(pdl_str_sub(a, anchor, a.n), pdl_str_sub(b, at, b.n));
 }
 
-/* Returns the length of the longest run of equal bytes after the difference. A prompt has such a
- * run when its rules follow a value that changes, and precede a question that changes, too. Returns
- * 0 when the run is less than half of what follows the difference, since lists of similar texts
- * have such runs by chance. */
+/* Returns the length of the longest run of equal bytes after the difference. For example, a prompt
+ * has such a run when it has fixed instructions between a date and a question, which both change.
+ * Returns 0 when the run is less than half of what follows the difference, since lists of similar
+ * texts have such runs by chance. */
 static size_t equal_again(const prefix_call *c, const compared *r) {
     enum { ANCHOR = 48, MAX_PROBES = 64 };
     pdl_str a = json_of(c, r->units), b = json_of(r->with, r->units);

@@ -30,7 +30,7 @@ static pdl_val by_runs(const evaluation *e, const eval_scores *s) {
     uint64_t n = e->o->infer->n;
     bool only_n = e->o->infer->algorithm == PDL_INFER_SMC;
     pdl_val list = pdl_list_new(0);
-    /* for each reported number of runs, how the number of right answers changes */
+    /* for each number in `at`: how many more answers are right than for the number before it */
     PDL_VEC(int64_t) change = {0};
     PDL_VEC(uint64_t) at = {0};
     for (uint64_t k = only_n ? n : 1; k <= n; k = next_number(k, n)) {

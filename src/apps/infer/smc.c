@@ -116,8 +116,8 @@ static bool any_held(const population *p) {
     return false;
 }
 
-/* Returns true when a factor at which no particle waits has weighed one: a factor with
- * `resample: false`, or one of the shared part. */
+/* Returns true when a particle has weight from a factor at which particles do not wait: a factor
+ * with `resample: false`, or a factor of the shared part. */
 static bool is_weighed(const population *p) {
     for (uint32_t i = 0; i < p->n; i++)
         if (p->all[i].taken != 0) return true;

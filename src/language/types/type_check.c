@@ -40,8 +40,8 @@ bool pdl_type_fits_single(const pdl_type *t, pdl_vref v) {
 typedef struct fitter {
     pdl_check *c;
     pdl_dyn dyn;
-    /* Counts containers, because a value of forty lists may have 2^40 places for a type of the same
-     * depth. */
+    /* Counts the containers that were checked. A list may have the same list as an item twice, so a
+     * value that is made of only forty lists can take 2^40 steps. */
     pdl_steps steps;
 } fitter;
 

@@ -215,7 +215,8 @@ static size_t without_flow(const pdl_yreader *r) {
     return n;
 }
 
-/* Returns true before the node of the document. */
+/* Returns true when the document has no node yet. owed: a node has begun, but has no event yet, as
+ * in pdl_yreader. */
 static bool is_before_root(const pdl_yreader *r, bool owed) {
     if (r->frames.n) return false;
     return r->doc == PDL_YD_FIRST || r->doc == PDL_YD_BARE || r->doc == PDL_YD_CONTENT ||

@@ -237,7 +237,7 @@ def _question(block, message, key):
             _state.strangers -= 1
 
 
-# --- giving up blocks --------------------------------------------------------------------------
+# --- cancelled blocks --------------------------------------------------------------------------
 
 # The run says which block it cancels, in a message, and sends SIGINT, so that a block that computes reads its messages.
 # The signal may come at any moment, even while a message is being read or written. Then it is only noted, and the block

@@ -17,7 +17,7 @@
 /* Texts that follow each other. */
 typedef struct text_run {
     pdl_checker *c;
-    /* the last part that changes, while no text of the program has followed it; otherwise NULL */
+    /* the last part that changes; NULL again as soon as a text of the program follows it */
     const pdl_xnode *found;
     const pdl_tree *tree; /* the text that has it */
 } text_run;

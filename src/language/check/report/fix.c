@@ -30,7 +30,7 @@ typedef struct cursor {
     bool crlf;    /* the last line end before `at` was CR LF */
 } cursor;
 
-/* Moves to a place of the source. Returns the bytes that were passed. */
+/* Moves forward to a place of the source. Returns the bytes between the old and the new place. */
 static pdl_str advance(cursor *c, uint32_t off) {
     size_t from = c->at;
     while (c->off < off && c->at < c->bytes.n) {

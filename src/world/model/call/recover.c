@@ -113,7 +113,7 @@ static unsigned max_retries(const pdl_call *c) {
     double a = pdl_params_number(c->given, "max_retries", -1),
            b = pdl_params_number(c->given, "num_retries", -1);
     double most = a > b ? a : b;
-    bool is_given = most >= 0; /* NaN is not */
+    bool is_given = most >= 0; /* false for NaN */
     return !is_given ? DEFAULT_RETRIES : most > MAX_RETRIES ? MAX_RETRIES : (unsigned)most;
 }
 

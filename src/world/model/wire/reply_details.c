@@ -45,8 +45,8 @@ static void add_text(pdl_reply_builder *d, pdl_vref item) {
     d->arrived += text.n + 1;
 }
 
-/* Adds the members of an item other than its text. Of several signatures the last one stays, of any
- * other member the first value. */
+/* Adds the members of an item other than its text. A later signature replaces an earlier one; every
+ * other member keeps its first value. */
 static void add_members(pdl_reply_builder *d, pdl_vref item) {
     for (size_t i = 0; i < pdl_dict_len(item); i++) {
         pdl_vref key = pdl_dict_key_at(item, i), v = pdl_dict_val_at(item, i);

@@ -208,8 +208,9 @@ bool pdl_reply_is_void(pdl_vref v) {
            (pdl_is_dict(v) && pdl_dict_len(v) == 0);
 }
 
-/* Returns true for a part. An object without a type that has more than a text, such as {text,
- * score}, is an answer, of which nothing may be lost. */
+/* Returns true when v is a part of a message: it has a type, or it has a text and nothing else. An
+ * object without a type that has more than a text, such as {text, score}, is an answer, of which
+ * nothing may be lost. */
 static bool is_part(pdl_vref v) {
     if (pdl_member_str(v, "type").n > 0) return true;
     if (!pdl_is_str(pdl_member(v, "text"))) return false;
