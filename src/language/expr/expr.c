@@ -117,7 +117,7 @@ static const pdl_xnode *read_whole(pdl_reader *r, bool inside) {
     return r->fail.msg.p ? NULL : root;
 }
 
-/* Moves a mark from the end of the text to the begin of the tag that is not closed. At the end
+/* Moves a mark from the end of the text to the beginning of the tag that is not closed. At the end
  * there is nothing to mark. */
 static void mark_tag(const pdl_reader *r, pdl_xfail *f) {
     const pdl_lexer *x = &r->lexer;
