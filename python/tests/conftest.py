@@ -15,7 +15,8 @@ from tests.harness.choice import ROOT, Choice
 from tests.harness.collect import Case, CaseFile
 
 PACKAGE = Choice.build / "python"
-# These need packages that are fetched, so only `make test-all` runs them. Modules that need them for everything run in tests/python.
+# These tests need packages that are fetched, so only `make test-all` runs them. Modules of which every test needs such packages are run
+# by tests/python.
 FETCHES = ("test_more.py::Packages", "test_more.py::Pages::test_annotations", "test_robust.py::Loops")
 ELSEWHERE = ("test_notebook.py",)
 READY = (PACKAGE / "libpdl" / "_pdl.abi3.so").exists()

@@ -51,7 +51,8 @@ static void put_edit(const cursor *c, pdl_str text, pdl_buf *out) {
     }
 }
 
-/* Returns true for sure fixes of the program's own text. */
+/* Returns true when the fix of the diagnostic is sure, and all its edits are in the program's own
+ * text and not in an included file. */
 static bool is_applied(const pdl_program *p, const pdl_diag *d) {
     if (!d->fix_is_sure || !d->n_edits) return false;
     for (uint32_t i = 0; i < d->n_edits; i++)
