@@ -126,8 +126,9 @@ PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object);
 /* Adds to v the origins of the value from which the object was made. v was made from
  * that object. */
 void pdlpy_recall(pdlpy_engine *e, PyObject *object, pdl_value *v);
-/* Adds origins to v, which is the result of a call of the object or of reading its attribute: those
- * of the values from which a cell of Python made the object. The object may be NULL. */
+/* Called when v is the result of calling an object, or of reading an attribute of the object. Adds
+ * to v the origins of the values from which a cell of Python made the object. The object may be
+ * NULL. */
 void pdlpy_recall_inside(pdlpy_engine *e, PyObject *object, pdl_value *v);
 /* Drops remembered objects when there are many. Only objects to which the engine alone has
  * references are dropped. */

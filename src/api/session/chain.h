@@ -24,8 +24,8 @@ typedef struct pdl_chain {
 void pdl_chain_open(pdl_session *s);
 /* Opens the separate rows of a durable run beside others, before the rows of the session. */
 void pdl_chain_open_run(pdl_session *s, const pdl_spawn *run, pdl_chain *out);
-/* Opens the first row late, when an included program brings a policy into a run without one. The
- * rows after it stay unchanged. */
+/* Opens the first row of chain.def, the policies, while the run is in progress. Called when an
+ * included program has a policy and the run had none. The rows after it stay unchanged. */
 void pdl_chain_open_policy(pdl_session *s);
 void pdl_chain_close(pdl_chain *c);
 

@@ -164,8 +164,8 @@ int pdl_cli_run_durable(const arguments *a, durable_command *l);
  * The next such signal ends the process at once, with its children. An ignored SIGHUP stays ignored
  * (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
-/* Makes a signal that ends a command without a watch print "pdl: interrupted; " and this text. The
- * command has nothing else to do at its end. */
+/* For a command that uses no pdl_cli_watch_signals and has nothing to do when a signal ends it:
+ * makes such a signal print "pdl: interrupted; " and this text. */
 PDL_PRINTF(1, 2) void pdl_cli_say_at_interrupt(const char *fmt, ...);
 #define PDL_CLI_SAME_COMMAND "the same command asks only for the answers that are missing"
 /* What a durable command says when it is interrupted before its journal is made. */

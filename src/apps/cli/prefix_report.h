@@ -1,5 +1,5 @@
-/* prefix_report.h -- reports how much of their beginnings model calls share, for the commands trace
- * and explain. Private to cli.
+/* prefix_report.h -- reports how long the beginnings are that model calls have in common, for the
+ * commands trace and explain. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -23,8 +23,9 @@ typedef enum {
 
 typedef struct population population;
 
-/* A part of the way of a particle, from its beginning or a factor to the next factor, with the
- * lineage that the particle had there. Particles share the parts of their ancestors. */
+/* The way of a particle is what its run has executed so far. A part of it leads from the beginning,
+ * or from a factor, to the next factor, and has the lineage that the particle had there. Particles
+ * share the parts of their ancestors. */
 typedef struct particle_part {
     uint32_t refs;
     uint32_t generation, number, try;

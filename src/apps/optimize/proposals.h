@@ -18,8 +18,8 @@ PDL_MUST bool pdl_search_is_sound(const opt_search *z, pdl_vref values, pdl_err 
 /* Returns true when the method may get texts from a model. */
 bool pdl_search_may_propose(const opt_search *z);
 
-/* reflection.c. Makes the program that asks the model for proposals. The sessions are open. Error:
- * usage. */
+/* reflection.c. Makes the program that asks the model for proposals. Called after the sessions of
+ * the search were opened. Error: usage. */
 PDL_MUST bool pdl_search_open_proposer(opt_search *z, pdl_err *err);
 void pdl_search_close_proposer(opt_search *z);
 /* number of rows for training that decide whether a proposal is evaluated further */

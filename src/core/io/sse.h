@@ -29,7 +29,7 @@ typedef bool pdl_line_fn(void *user, pdl_str line, pdl_err *err);
  * line that is too long. */
 PDL_MUST bool pdl_lines_feed(pdl_lines *r, pdl_str bytes, pdl_line_fn *fn, void *user,
                              pdl_err *err);
-/* Ends the input. Passes a last line that has no end to fn. */
+/* Ends the input. When the last line has no line end, passes that line to fn. */
 PDL_MUST bool pdl_lines_end(pdl_lines *r, pdl_line_fn *fn, void *user, pdl_err *err);
 void pdl_lines_fini(pdl_lines *r);
 

@@ -1,10 +1,11 @@
 /* reading.h -- private to viewer: makes a document of a run, in the order in which a person reads
  * it. A trace is nested like its program, but a person reads text from top to bottom. So the
- * reading is a flat list of items. These are the printed text, cut where its maker changes, and
- * everything else that happened. The latter is between the printed lines, where it helps to
- * understand the text. Items are in preorder: the items inside of an item follow it, up to its
- * `end`. The texts of the pieces together are what the run printed, byte for byte. The page,
- * Markdown and comparisons are made from this list alone.
+ * reading is a flat list of items. Some items are pieces of the printed text; a new piece begins
+ * where its maker (makers.def) changes. The other items are everything else that happened.
+ * They are between the printed lines, where they help to understand the text. Items are in
+ * preorder: the items inside of an item follow it, up to its `end`. The texts of the pieces
+ * together are what the run printed, byte for byte. The page, Markdown and comparisons are made
+ * from this list alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
