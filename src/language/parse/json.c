@@ -1,6 +1,6 @@
 /* json.c -- reads strict JSON first, and uses the repairing reader when that fails. A text in which
- * all quotes are escaped loses one level of escapes before that, because models also send JSON as
- * the content of a string.
+ * all quotes are escaped, or the first one of an object or list, loses one level of escapes before
+ * that, because models also send JSON as the content of a string.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,16 +12,25 @@
 
 enum { MAX_LEVELS = 3 }; /* maximum depth of JSON inside JSON strings */
 
+/* Returns true for a blank, which may also be written as an escape. */
+static bool is_blank(char c, bool escaped) {
+    return c && strchr(escaped ? "nrt" : " \n\r\t", c) != NULL;
+}
+
 /* Returns true when every quotation mark is escaped and a container begins before the first one.
  * Such a text was the content of a JSON string whose quotes were lost. A mark after several
- * backslashes was escaped several times. */
+ * backslashes was escaped several times. After an escaped mark that directly follows the beginning
+ * of a container, later marks may be plain: nothing else can be meant there. */
 static bool is_escaped(pdl_str text) {
-    bool doubles = false, singles = false, plain_singles = false, boxed = false;
+    bool doubles = false, singles = false, plain_singles = false, boxed = false, first = false;
+    char before = 0; /* the last byte that is no blank */
     for (size_t i = 0; i < text.n; i++) {
         size_t from = i;
         while (i < text.n && text.p[i] == '\\') i++;
         char c = i < text.n ? text.p[i] : 0;
-        if (c == '"' && i == from) return false;
+        if (c == '"' && !doubles) first = i > from && (before == '{' || before == '[');
+        if (c == '"' && i == from && !first) return false;
+        if (!is_blank(c, i > from)) before = c;
         if (!doubles && !singles) boxed |= c == '{' || c == '[';
         doubles |= c == '"';
         singles |= c == '\'' && i > from;
@@ -30,10 +39,18 @@ static bool is_escaped(pdl_str text) {
     return boxed && (doubles || (singles && !plain_singles));
 }
 
-/* Removes one level of escapes. The reader handles escapes of code points. */
+/* Removes one level of escapes, but not inside of plain quotes. The reader handles escapes of code
+ * points. */
 static void unescape(pdl_str text, pdl_buf *out) {
     static const char from[] = "\"'\\/bfnrt", to[] = "\"'\\/\b\f\n\r\t";
+    bool quoted = false;
     for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '"' && (quoted || i == 0 || text.p[i - 1] != '\\')) quoted = !quoted;
+        if (quoted && text.p[i] == '\\' && i + 1 < text.n) {
+            pdl_buf_putc(out, text.p[i++]);
+            pdl_buf_putc(out, text.p[i]);
+            continue;
+        }
         const char *known = text.p[i] == '\\' && i + 1 < text.n && text.p[i + 1]
                                 ? strchr(from, text.p[i + 1])
                                 : NULL;
