@@ -191,9 +191,13 @@ static void walk_block(walk *w, pdl_str text) {
     }
 }
 
+/* Returns the position after tag and anchor. A blank need not follow an anchor: `&a:b` is the
+ * anchor `a` of the text `:b`. */
 static size_t skip_properties(pdl_str s, size_t i) {
     while (i < s.n && (s.p[i] == '!' || s.p[i] == '&')) {
-        while (i < s.n && !blank(s.p[i]) && s.p[i] != '\n') i++;
+        const char *ends = s.p[i] == '&' ? "?:,]}%@`" : "";
+        while (i < s.n && !blank(s.p[i]) && s.p[i] != '\n' && !(s.p[i] && strchr(ends, s.p[i])))
+            i++;
         for (;;) {
             while (i < s.n && (blank(s.p[i]) || s.p[i] == '\n')) i++;
             if (i >= s.n || s.p[i] != '#') break;
