@@ -7,6 +7,8 @@
  */
 #include "types/schema.h"
 
+#include "base/url.h"
+
 #include "base/banned.h"
 
 /* The parts, without their delimiters. The p of an absent part is NULL. */
@@ -127,25 +129,11 @@ void pdl_uri_resolve(pdl_arena *a, pdl_str base, pdl_str ref, pdl_str *out, pdl_
     pdl_buf_fini(&t);
 }
 
-static int hex(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 pdl_str pdl_uri_unquote(pdl_arena *a, pdl_str s) {
     if (pdl_str_find(s, PDL_STR("%"), 0) == PDL_NOT_FOUND) return s;
-    char *p = pdl_arena_get(a, s.n + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        int hi = s.p[i] == '%' && i + 2 < s.n ? hex(s.p[i + 1]) : -1;
-        int lo = hi >= 0 ? hex(s.p[i + 2]) : -1;
-        if (lo >= 0) {
-            p[n++] = (char)(hi * 16 + lo);
-            i += 2;
-        } else {
-            p[n++] = s.p[i];
-        }
-    }
-    return (pdl_str){p, n};
+    pdl_buf t = PDL_BUF;
+    pdl_url_unquote(s, &t);
+    pdl_str out = pdl_arena_str(a, pdl_buf_str(&t));
+    pdl_buf_fini(&t);
+    return out;
 }

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "yaml/scan.h"
 
@@ -32,12 +33,6 @@ bool pdl_yscan_anchor(pdl_yscan *s) {
     return true;
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    char low = (char)(c | 32);
-    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
 /* Fails with Python's message for bytes that are not UTF-8. */
 static bool fail_utf8(pdl_yscan *s, const char *at, pdl_str bytes) {
     size_t bad = pdl_utf8_check(bytes);
@@ -59,11 +54,11 @@ static bool read_escapes(pdl_yscan *s, pdl_buf *out) {
     while (*s->pos == '%') {
         s->pos++;
         for (int k = 0; k < 2; k++)
-            if (hex_digit(s->pos[k]) < 0)
+            if (pdl_hex_digit(s->pos[k]) < 0)
                 return pdl_yfail_shown(
                     s, s->pos, s->pos + k,
                     "expected URI escape sequence of 2 hexadecimal numbers, but found ");
-        pdl_buf_putc(out, (char)(hex_digit(s->pos[0]) << 4 | hex_digit(s->pos[1])));
+        pdl_buf_putc(out, (char)(pdl_hex_digit(s->pos[0]) << 4 | pdl_hex_digit(s->pos[1])));
         s->pos += 2;
     }
     pdl_str bytes = pdl_str_sub(pdl_buf_str(out), from, out->len);

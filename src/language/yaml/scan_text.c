@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "yaml/run.h"
 
@@ -144,12 +145,6 @@ static inline const char *quoted_run(const char *p, char quote) {
     }
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    char low = (char)(c | 32);
-    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
 /* Reads the number of \xXX, \uXXXX or \UXXXXXXXX at p and its length *n, which is 0 when it is not
  * a number. */
 static uint32_t hex_escape(const char *p, uint32_t *n) {
@@ -157,7 +152,7 @@ static uint32_t hex_escape(const char *p, uint32_t *n) {
     uint32_t cp = 0;
     *n = 0;
     for (uint32_t i = 0; i < digits; i++) {
-        int d = hex_digit(p[2 + i]);
+        int d = pdl_hex_digit(p[2 + i]);
         if (d < 0) return 0;
         cp = cp << 4 | (uint32_t)d;
     }
@@ -172,7 +167,7 @@ static bool put_hex(pdl_yscan *s) {
     uint32_t cp = hex_escape(s->pos - 1, &n);
     if (!n) {
         const char *bad = ++s->pos;
-        while (hex_digit(*bad) >= 0) bad++;
+        while (pdl_hex_digit(*bad) >= 0) bad++;
         return pdl_yfail_shown(s, s->pos, bad,
                                "expected escape sequence of %u hexadecimal numbers, but found ",
                                digits);

@@ -84,16 +84,10 @@ static uint32_t next_char(reader *r) {
     return c;
 }
 
-static int hex_value(int c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 32;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_hex(reader *r, unsigned digits, uint32_t *c) {
     *c = 0;
     for (unsigned i = 0; i < digits; i++) {
-        int v = hex_value(scan_peek(&r->s));
+        int v = pdl_hex_digit(scan_peek(&r->s));
         if (v < 0) return refuse(r, "a hexadecimal digit is missing");
         *c = *c * 16 + (uint32_t)v;
         r->s.pos++;
