@@ -197,7 +197,7 @@ PDL_API pdl_value *pdl_value_context(const pdl_value *parts, bool independent, p
 
 /* The origins of a value (docs/manual/policies.md). A value that a run returns has origins. The
  * parts that are taken out of the value have origins, too. A later run of the same engine that gets
- * the value as an input knows its origins. Inputs without origins are `data`. */
+ * the value as an input knows its origins. An input without origins gets the origin `data`. */
 typedef enum pdl_origins {
     PDL_ORIGINS_NONE,  /* text of a program, or of the host program */
     PDL_ORIGINS_WHOLE, /* all parts have the same origins */
@@ -511,8 +511,9 @@ typedef struct pdl_task_durable {
     bool provisional; /* `text` gets pieces of answers before they are stored */
     /* resume: code may run again to restore the state that it had in Python */
     bool rebuild;
-    bool changed_fails; /* resume: it is an error when the program requests something else */
-    bool take_over;     /* resume: the run continues even when another process may still own it */
+    /* resume: a request that differs from the recorded one ends the run with an error */
+    bool changed_fails;
+    bool take_over; /* resume: the run continues even when another process may still own it */
     /* resume: decides about actions that began and were not finished. The actions at the places of
      * `again` ("all": at any place) are executed again; the actions of `skip` ("PLACE=JSON") get
      * this result. */

@@ -29,8 +29,8 @@ PDL_MUST bool pdl_session_policies(const pdl_session *s, const pdl_program *p, p
 pdl_val pdl_session_policy_digests(const pdl_session *s);
 
 /* Receives a `sandbox` of a block of p that cannot be enforced, because of the machine or of the
- * surrounding profile. pdl_session_check_profiles calls it; all: even for blocks that have a
- * fallback. */
+ * surrounding profile. pdl_session_check_profiles calls this function. With `all`, it is also
+ * called for blocks that have a fallback. */
 typedef void pdl_profile_problem_fn(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str text);
 void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
                                 pdl_profile_problem_fn *report, void *user);

@@ -7,8 +7,8 @@
  * text made it, the report has the words of that expression.
  *
  * Lists and objects that a program writes (`data`, `parameters`) are kept, too. Inside of them,
- * each text counts that an expression makes by itself. When no text contains the piece, the texts
- * inside of lists that one expression makes are searched, the latest list first.
+ * each text that one expression makes counts. When no text contains the piece, the texts inside of
+ * lists that one expression makes are searched, the latest list first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,11 +2,11 @@
  *
  * A call is a list of units: the members of its request, in the order in which the provider reads
  * them. In a list of messages, each message is a unit. Calls with the same first units are found by
- * a chained hash, so that the time for a long chat grows only with its text. Among several such
- * calls, the call counts whose next unit shares the longest beginning with this call. When two
- * calls differ inside a unit, the text between the common beginning and the common end is the value
- * that differs. Equal text after that value could have been found by the cache, so it is the cost
- * of the difference.
+ * a chained hash, so that the time for a long chat grows only with its text. Of several such calls,
+ * the report uses the call whose next unit shares the longest beginning with the next unit of this
+ * call. When two calls differ inside a unit, the text between the common beginning and the common
+ * end is the value that differs. Equal text after that value could have been found by the cache, so
+ * it is the cost of the difference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -56,7 +56,7 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     return ok;
 }
 
-/* Adds a profile to the list. Takes it. */
+/* Adds a profile to the list. Takes the profile. */
 static bool add_profile(pdl_session *s, pdl_val profile, pdl_err *err) {
     const pdl_sandbox *unused;
     pdl_val *all = &s->rules.profiles;

@@ -1,9 +1,9 @@
-/* csv_read.h -- reads one cell of a text of separated values. No other code reads its quotes and
- * separators. A cell that begins with a quote continues to its closing quote, over separators and
- * line breaks. A doubled quote in it is one quote, and the end of the text closes a quote that is
- * still open. The caller decides what may precede the next cell and what a row is. parse/csv.c
- * accepts everything that Python's csv.reader accepts. batch/formats/csv_rows.c finds the ends of
- * rows itself, as the bytes arrive, and refuses malformed cells.
+/* csv_read.h -- reads one cell of a text of separated values. No other code reads the quotes and
+ * separators of such a text. A cell that begins with a quote continues to its closing quote, over
+ * separators and line breaks. A doubled quote in it is one quote, and the end of the text closes a
+ * quote that is still open. The caller decides what may precede the next cell and what a row is.
+ * parse/csv.c accepts everything that Python's csv.reader accepts. batch/formats/csv_rows.c finds
+ * the ends of rows itself, as the bytes arrive, and refuses malformed cells.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -105,9 +105,9 @@ typedef struct pdl_err {
     char *detail;
     /* origins of the text of the message (value/label.h); 0 when the program wrote it */
     uint64_t label;
-    /* Origins by which a reader decides whether the message may be a secret. Valid when has_words
-     * is set; otherwise the reader uses `label`, which also has the origins of the values that led
-     * to the error. */
+    /* The origins that decide whether the message may be a secret. Valid when has_words is set;
+     * otherwise the reader uses `label`, which also has the origins of the values that led to the
+     * error. */
     uint64_t words;
     bool has_words;
     int status; /* HTTP status, or exit status of a command or of sys.exit; 0 when there is none */

@@ -69,9 +69,9 @@ int pdl_os_open_nameless(const char *folder, mode_t mode);
 PDL_MUST bool pdl_os_name(int fd, const char *path);
 /* The flag of open() for a file that is only located: no right to read it is needed. */
 extern const int pdl_os_only_found;
-/* Opens a path; fails when it has a link. Returns -1 with errno. */
+/* Opens a path. Fails when a part of the path is a link. Returns -1 with errno. */
 int pdl_os_open_exactly(const char *path, int flags, unsigned mode);
-/* Opens a path below the folder dir, which no link in it may leave. Returns -1 with errno. */
+/* Opens a path below the folder dir. Fails when a link leads out of dir. Returns -1 with errno. */
 int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode);
 /* Returns the kind of the network file system on which the path lies; NULL for a local one. */
 const char *pdl_os_network_files(const char *path);
@@ -80,8 +80,8 @@ pid_t pdl_os_lock_holder(uint64_t inode);
 
 /* --- streams, pipes, sockets --- */
 
-/* These return the number of bytes that wait in the buffer of a stream, return the size of that
- * buffer, and discard the bytes. */
+/* The first returns the number of bytes that wait in the buffer of a stream, the second returns the
+ * size of that buffer, and the third discards the bytes. */
 size_t pdl_os_pending(FILE *f);
 size_t pdl_os_buffer_size(FILE *f);
 void pdl_os_purge(FILE *f);

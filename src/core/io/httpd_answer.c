@@ -23,8 +23,8 @@ void pdl_httpd_watch(client *c) {
                   (pdl_httpd_is_full(c) ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
 }
 
-/* Returns the output buffer. With its first bytes, the time limit for the client to take them
- * begins. */
+/* Returns the output buffer. When the buffer was empty, this starts the time limit within which the
+ * client must take its bytes. */
 static pdl_buf *out(client *c) {
     if (c->out.len == c->out_at && c->phase == ANSWER) c->end_ms = now_ms() + c->h->opt.send_ms;
     return &c->out;

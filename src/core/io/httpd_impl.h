@@ -60,7 +60,7 @@ struct pdl_exchange {
     pdl_http_head head;
     pdl_buf body;
     pdl_chunks chunks;
-    int64_t left;    /* number of bytes that are missing of a body whose length is known */
+    int64_t left;    /* number of missing bytes of a body with a known length */
     pdl_buf headers; /* further headers of the answer */
     int status;
     uint64_t sent;

@@ -79,8 +79,8 @@ void pdl_proc_signal(pdl_proc *p, int sig);
 int pdl_proc_pid(const pdl_proc *p);
 /* Returns true while the child runs. */
 bool pdl_proc_is_running(const pdl_proc *p);
-/* Sets whether this child keeps the loop open while it runs. That is the default. It is switched
- * off for an idle worker. */
+/* Sets whether this child keeps the loop open while it runs. By default it does. An idle worker
+ * does not. */
 void pdl_proc_set_open(pdl_proc *p, bool open);
 
 /* Kills the child if it still runs. No callback runs afterwards. p may be NULL. */

@@ -120,7 +120,7 @@ static bool add_data(pdl_sse *s, pdl_str value, pdl_err *err) {
     return true;
 }
 
-/* Reports an event. complete: its blank line was read. */
+/* Reports an event. complete: the blank line at the end of the event was read. */
 static bool dispatch(sse_feed *f, bool complete, pdl_err *err) {
     pdl_sse *s = f->s;
     bool ok = true;
@@ -168,7 +168,7 @@ static void set_retry(pdl_sse *s, pdl_str value) {
     if (value.n <= 9 && pdl_num_read_int(value, &ms) && ms >= 0) s->retry_ms = (uint64_t)ms;
 }
 
-/* Ends the event that was read so far, and adds one for the error. */
+/* Ends the event that was read so far, and adds an event for the error. */
 static bool add_error(sse_feed *f, pdl_str value, pdl_err *err) {
     if (!dispatch(f, false, err)) return false;
     f->s->name.limit = (size_t)-1 >> 2;

@@ -183,8 +183,8 @@ int64_t pdl_sql_now_ms(void) {
 }
 
 /* Waits at most ten seconds for another process that writes. SQLite's own wait would not notice
- * that this thread is cancelled. In that case, this function waits only as long as a short write
- * takes. */
+ * that this thread is cancelled. After a cancellation, this function waits only as long as a short
+ * write takes. */
 static int on_busy(void *user, int n) {
     enum { WAIT_MS = 10000, LAST_MS = 50, PAUSE_MS = 2 };
     sql *q = user;

@@ -98,7 +98,7 @@ bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user);
 
 /* Replaces parts of messages that may hold promises by the result of fn, which the context then
  * owns. The parts are replaced in place: programs cannot distinguish a filled promise from its
- * value. out: the context without PDL_F_PROMISE, with the labels of the results. */
+ * value. *out is the context without PDL_F_PROMISE, with the labels of the results. */
 typedef bool pdl_resolve_fn(void *user, pdl_vref v, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out,
                                   pdl_err *err);

@@ -34,7 +34,8 @@ struct pdl_handle {
      * that chose this object among others. */
     pdl_label made;
     pdl_val json; /* the object's JSON form; absent when it has none */
-    /* While a filter reads the object: promises of its attributes by name. Else absent. */
+    /* Promises of the object's attributes, by name, while a filter reads the object; otherwise
+     * absent. */
     pdl_val fetched;
     void (*gone)(void *user, uint64_t id); /* may be NULL */
     void *user;

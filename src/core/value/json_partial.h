@@ -12,8 +12,8 @@
  * where the prefix ends, and keys without a value are left out, as are numbers and words that may
  * continue. So later text extends the value and never contradicts it: lists and strings grow, dicts
  * get keys. Text after something that is not JSON, or after a repeated key, is ignored. A Markdown
- * fence before the text is skipped. Absent: nothing is certain yet, or the text is neither object
- * nor array. Linear in the text. */
+ * fence before the text is skipped. Returns absent when nothing is certain yet, or when the text is
+ * neither an object nor an array. The time is linear in the length of the text. */
 pdl_val pdl_json_partial(pdl_str text);
 
 #endif

@@ -40,7 +40,7 @@ static inline void pdl_obj_free(pdl_obj *o) {
 
 /* A set, a dict view and an undefined value are objects with one value inside. */
 typedef struct pdl_boxobj {
-    pdl_obj head; /* bits: the kind of a view */
+    pdl_obj head; /* head.bits is the kind of a view */
     pdl_val in;
 } pdl_boxobj;
 

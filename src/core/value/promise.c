@@ -316,7 +316,7 @@ static bool resolve_once(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, 
 }
 
 static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
-    pdl_label label = 0, whole = 0; /* whole: labels of promises; all parts get them */
+    pdl_label label = 0, whole = 0; /* `whole` has the labels of promises, which all parts get */
     while (pdl_is(v, PDL_V_PROMISE)) {
         whole |= pdl_label_of(v);
         pdl_promise *p = pdl_promise_of(v);

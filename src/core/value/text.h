@@ -1,7 +1,8 @@
 /* text.h -- values as text: the two printers of PDL (spec syntax 4.6).
  *
- * stringify makes pieces of text blocks, printed results, contributions. str/repr are Python's, for
- * interpolation inside longer strings, `~`, join. Promises must have been resolved.
+ * stringify makes the pieces of text blocks, printed results and contributions. str and repr are
+ * Python's; expressions inside of longer strings, `~` and join use them. Promises must have been
+ * resolved.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -148,8 +148,8 @@ static inline pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags) {
     assert(tag > PDL_V_FLOAT && o->tag == tag && o->refs > 0);
     return (pdl_val){.tag = (uint8_t)tag, .flags = (uint8_t)flags, .u.o = o};
 }
-/* Return the same value with further labels, or with flags set. Take v. A label of a container
- * applies to all of its parts. */
+/* These return the same value with further labels, or with flags set. They take v. A label of a
+ * container applies to all of its parts. */
 static inline pdl_val pdl_with_label(pdl_val v, pdl_label l) {
     v.label_low |= (uint32_t)l;
     v.label_high |= (uint16_t)(l >> 32);

@@ -254,13 +254,14 @@ typedef struct pdl_expr {
     pdl_str source; /* the whole text as written, in the arena */
     union {
         const pdl_xnode *root; /* NULL when the form is PLAIN or BROKEN */
-        pdl_arena *arena;      /* unread: the arena of the expression */
+        pdl_arena *arena;      /* while is_unread is set: the arena of the expression */
     };
     const pdl_xfault *fault; /* set for BROKEN */
     union {
         /* Names that the text reads but does not set, each once, in order of first use. */
         pdl_str *free_names;
-        const struct pdl_xnames *known; /* unread: names that pdl_expr_read is given */
+        /* while is_unread is set: the names that pdl_expr_read will get */
+        const struct pdl_xnames *known;
     };
 } pdl_expr;
 
@@ -273,7 +274,7 @@ typedef struct pdl_xoptions {
     bool trim_blocks, lstrip_blocks, keep_trailing_newline, autoescape;
 } pdl_xoptions;
 
-/* The names of filters and tests: an unknown one is an error of reading ("No filter named
+/* The names of filters and tests. Reading a text with an unknown name fails ("No filter named
  * 'x'."). */
 typedef struct pdl_xnames {
     bool (*is_filter)(pdl_str name);

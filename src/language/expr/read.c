@@ -16,7 +16,8 @@
 
 #include "base/banned.h"
 
-enum { FEW_KEYWORDS = 8 }; /* the keywords of a call */
+/* up to this number of keyword arguments, a call is searched without a map */
+enum { FEW_KEYWORDS = 8 };
 
 static bool is_kw(const pdl_reader *r, pdl_kw kw) {
     return r->t.kw == kw && r->t.kind == PDL_TK_NAME;

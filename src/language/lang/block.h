@@ -128,7 +128,7 @@ typedef struct pdl_field {
     /* the offset of the member; for a common field, the offset in pdl_block or in pdl_block_rare */
     size_t offset;
     bool in_rare;
-    pdl_dump_part part; /* only common fields have it */
+    pdl_dump_part part; /* set for common fields only */
     const char *doc;
 } pdl_field;
 

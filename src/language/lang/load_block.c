@@ -21,7 +21,7 @@ enum {
     PER_BYTE = 10,            /* bytes of memory for each byte of text, mostly 9 to 13 */
     SHOWN_VALUE = 200,        /* the maximum number of bytes of a wrong value in messages */
     ALIAS_SLACK = 200000,     /* the number of nodes that aliases may add to the text */
-    MET_KEYS = 8,             /* more than most blocks have */
+    MET_KEYS = 8,             /* maximum number of keys that are noted; most blocks have fewer */
     MAX_SHOWN_NODES = 100000, /* larger parts are not shown in a message */
 };
 
@@ -687,7 +687,7 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     return b;
 }
 
-/* Reads a list in the position of a body as lastOf. The paper uses this form. */
+/* Reads a list in the position of a body as lastOf. The paper about PDL uses this form. */
 static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                                     bool body) {
     if (!body) {

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_PARTS = 16 /* the keys of an object of records.def */ };
+enum { MAX_PARTS = 16 /* maximum number of keys of an object in records.def */ };
 
 /* Returns true when n is an object. Any other n is reported. */
 static bool is_object(pdl_loader *l, const pdl_node *n, pdl_loc loc) {

@@ -84,10 +84,10 @@ void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
  * line of a text. */
 void pdl_loader_advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key, bool is_call);
 /* These return what PDL writes for a word of other tools, or NULL (word_advice.c). For
- * pdl_key_advice, the word is a key of a block of this kind; any: its meaning in other kinds
- * counts, too. For pdl_no_kind_advice, it is a key of an object that is not a block. For
- * pdl_part_advice, it is a key of an object that has the keys `known`. For pdl_word_advice, it is a
- * word in a field that takes the words `known`. */
+ * pdl_key_advice, the word is a key of a block of this kind; with `any`, the meaning of the word in
+ * other kinds counts, too. For pdl_no_kind_advice, the word is a key of an object that is not a
+ * block. For pdl_part_advice, the word is a key of an object that has the keys `known`. For
+ * pdl_word_advice, the word is in a field that takes the words `known`. */
 const char *pdl_key_advice(int kind, pdl_str word, bool any);
 const char *pdl_no_kind_advice(pdl_str word);
 const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);

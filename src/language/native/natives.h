@@ -2,7 +2,7 @@
  *
  * The room holds three libraries and the code that calls them:
  *
- *   native.c    rows, binding of arguments, calls, bound methods; but no work of a native
+ *   native.c    rows, binding of arguments, calls, bound methods; but no native
  *   object/     the object model of values: attributes, items, methods of each type, str.format
  *               and %, and the operations on text that methods and filters share
  *   template/   the library of the template engine: filters, tests, globals, and cells, the objects

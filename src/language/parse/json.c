@@ -1,6 +1,6 @@
-/* json.c -- reads strict JSON first, and uses the repairing reader when that fails. A text in which
- * all quotes are escaped, or the first one of an object or list, loses one level of escapes before
- * that, because models also send JSON as the content of a string.
+/* json.c -- reads strict JSON first, and uses the repairing reader when that fails. Models also
+ * send JSON as the content of a string. So a text loses one level of escapes before it is read,
+ * when all its quotes are escaped, or when the first quote of an object or list is escaped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -72,8 +72,8 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
 /* --- its sentence ----------------------------------------------------------------------------- */
 
 /* The sentences, in the order of pdl_fail_kind. @v is the repr of the value, @w the repr of the
- * keyword's value, @W the str of that, @x the name, @l the list, @t the words for types, @n the
- * count, @b "was" or "were", @d "does" or "do". */
+ * keyword's value, @W the str of the keyword's value, @x the name, @l the list, @t the words for
+ * types, @n the count, @b "was" or "were", @d "does" or "do". */
 static const char *const sentences[] = {
     [PDL_FAIL_false] = "False schema does not allow @v",
     [PDL_FAIL_type] = "@v is not of type @t",

@@ -203,8 +203,8 @@ static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsign
     return pdl_relabelled(v, label & ~lost(capacity, bound_of(schema, depth)));
 }
 
-/* Answers for most arguments and results of functions, which are checked at every call, without
- * preparing the schema. */
+/* Answers without preparing the schema, which suffices for most arguments and results of functions.
+ * These are checked at every call. */
 bool pdl_type_bounds_nothing(const pdl_type *t) {
     if (pdl_type_is_any(t)) return true;
     if (t->kind == PDL_TYPE_base)

@@ -111,7 +111,8 @@ static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
 
 /* --- the slow check --------------------------------------------------------------------------- */
 
-/* Adds what JSON Schema calls the type that a schema names by a word of Python. */
+/* Adds a hint when a schema names a type by a word of Python: the word that JSON Schema has for
+ * this type. */
 static void advise_word(pdl_str why, pdl_err *err) {
     static const char *const words[][2] = {
         {"str", "string"}, {"int", "integer"},   {"float", "number"}, {"bool", "boolean"},

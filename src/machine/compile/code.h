@@ -85,7 +85,7 @@ typedef struct pdl_blockinfo {
     bool leaf;
     bool has_handler; /* the block has retry, fallback or expectations */
     bool has_retry;
-    const char *kind; /* the segment of the id for the kind of the block */
+    const char *kind; /* the segment that the kind of the block adds to ids */
 } pdl_blockinfo;
 
 /* A macro of a template, or the body of a call block. */

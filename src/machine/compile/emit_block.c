@@ -57,8 +57,8 @@ static void find_changing(void *user, const pdl_block *b) {
     if (!*found) pdl_block_each_child(b, find_changing, user);
 }
 
-/* Returns true when `spec` may refuse the output of the block. The result of a list under `text` is
- * a text, and so is that of a model, so that plain `string` refuses neither. With a parser the
+/* Returns true when `spec` may refuse the output of the block. The type `string` refuses neither
+ * the result of a list under `text` nor that of a model, because both are texts. With a parser the
  * output is printed after it was accepted. */
 static bool is_checked(const pdl_block *b) {
     const pdl_type *t = b->rare->spec.type;

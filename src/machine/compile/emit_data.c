@@ -178,7 +178,8 @@ static void emit_import(pdl_emit *e, const pdl_block *b) {
     else
         emit_STDLIB(e);
     emit_IMPORT(e, b);
-    /* the object of a file whose name is known was printed when the file was made */
+    /* for a file whose name is known, IMPORT_KNOWN jumps here: its object was printed by the first
+     * import */
     emit_EMIT(e, false);
     pdl_emit_patch(e, known);
 }

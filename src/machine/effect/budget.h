@@ -70,8 +70,8 @@ void pdl_budget_drop(pdl_budget *b);        /* b may be NULL */
 PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err);
 
 /* Returns true when e is about b or an enclosing budget: another attempt inside of b is useless
- * then. An error of kind budget records which budget it is about. So a replay, which counts
- * nothing, knows it, too. */
+ * then. An error of kind budget names its budget, so that a replay, which counts nothing, also
+ * finds it. */
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 /* Fills err with the error that the limit of an item in b is reached. why: the message, such as
  * "the budget of 3 calls is spent". Always returns false. */

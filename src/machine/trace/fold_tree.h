@@ -44,7 +44,7 @@ typedef struct fold_ahead {
 /* Texts in the order of their numbers: iterations of a loop, or calls in the expressions of a
  * block. In an empty series all members but items are zero. */
 typedef struct fold_series {
-    uint32_t begun, collected; /* how many began; how many are in items */
+    uint32_t begun, collected; /* number of executions that began, and of texts in items */
     pdl_buf items;             /* texts of the first executions */
     size_t aside;              /* items before this offset refer to spilled text */
     pdl_idmap ahead;           /* number + 1 -> fold_ahead; owned */
@@ -100,7 +100,7 @@ typedef struct fold_node {
     fold_series rounds;     /* used by a loop */
     fold_series calls;      /* calls in the expressions of the block */
     fold_series attempts;   /* failed attempts */
-    bool over, part_failed; /* the node ended or failed; one of its parts failed */
+    bool over, part_failed; /* the node has ended or failed; a part of it has failed */
     bool fell_back;         /* the result is the result of the fallback */
     bool silent;            /* the trace does not show the node */
     bool in_input;          /* the result is the `input` of a model */

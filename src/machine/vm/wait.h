@@ -1,7 +1,7 @@
 /* wait.h -- waiting for promises and for model calls. Private to vm.
  *
- * Only in pdl_vm_force does a fiber wait for content, and only in pdl_inflight_await does it wait
- * for calls to end. Both return WAIT after they have parked the fiber; the instruction is then
+ * A fiber waits for content only in pdl_vm_force, and for the end of calls only in
+ * pdl_inflight_await. Both return WAIT after they have parked the fiber; the instruction is then
  * executed again.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -21,7 +21,7 @@ enum {
     GUTTER = 5,        /* width of the line number */
     LONGEST_CYCLE = 4, /* length of the longest group of frames whose repetition is recognised */
     REPEATS = 3,       /* a group that repeats at least this often is shown only once */
-    MAX_LINES = 30,    /* of a message with more lines, the beginning and the end are shown */
+    MAX_LINES = 30,    /* only the beginning and the end of a message with more lines are shown */
     FIRST_LINES = 4,
     LAST_LINES = 10,  /* Python's tracebacks have the cause at their end */
     MAX_BYTES = 1200, /* number of bytes of a line of a message or hint that are shown */

@@ -160,8 +160,8 @@ static uint32_t read_parts(pdl_str pattern, unsigned special, glob_part *out) {
     return n;
 }
 
-/* Returns true when the text matches. all: zeros for four arrays of n + 1 numbers, the places and
- * the marks before and after a character. */
+/* Returns true when the text matches. `all` has room for four arrays of n + 1 numbers, filled with
+ * zeros: the places and the marks before a character, and those after it. */
 static bool follow(const glob *g, pdl_str text, uint32_t *all) {
     uint32_t step = 1, n = g->n;
     places now = {all, 0, all + 2 * ((size_t)n + 1)}, next = {all + n + 1, 0, now.mark};
@@ -195,7 +195,8 @@ static bool has_only_stars(pdl_str pattern, unsigned special) {
 /* Matches a pattern that has at least one star and no other special characters. The text must begin
  * with the part before the first star, and end with the part after the last star. A part between
  * two stars is matched where it first occurs, because that leaves most of the text for the other
- * parts. This function is fast, because every call of a model is compared with seven patterns. */
+ * parts. This function has to be fast, because every call of a model is compared with seven
+ * patterns. */
 static bool follow_stars(pdl_str pattern, pdl_str text) {
     size_t first = pdl_str_find(pattern, PDL_STR("*"), 0),
            last = pdl_str_rfind(pattern, PDL_STR("*"));

@@ -25,7 +25,7 @@ enum {
 /* this is Python's MAXREPEAT, above which widths and repetitions do not grow */
 #define ENDLESS UINT64_C(0xffffffff)
 
-/* The numbers of characters that something can match: from lo to hi. */
+/* The lowest and the highest number of characters that a part of the pattern can match. */
 typedef struct {
     uint64_t lo, hi;
 } width;
@@ -47,7 +47,8 @@ typedef struct {
     size_t nesting;
     PDL_VEC(group) groups; /* the group with this number is groups.p[number - 1] */
     PDL_VEC(condition) conditions;
-    size_t behind;      /* inside a look-behind: number of groups before it, plus one; else 0 */
+    /* one more than the number of groups before the look-behind; 0 outside of a look-behind */
+    size_t behind;
     bool behind_varies; /* the pattern has a look-behind without a fixed width */
 } reader;
 
@@ -280,7 +281,7 @@ static bool read_escape(reader *x, sequence *q, pdl_rx_token esc) {
     PDL_BUG("escape kind %d", (int)e.kind);
 }
 
-/* Reads one character or class of a set. t: its first token. */
+/* Reads one character or class of a set, whose first token is t. */
 static bool read_set_item(reader *x, pdl_rx_token t, pdl_rx_escape *out) {
     if (t.cp == '\\') return pdl_rx_read_escape(&x->s, t, true, out);
     *out = (pdl_rx_escape){PDL_RX_CHAR, (uint32_t)t.cp};
@@ -351,7 +352,7 @@ static bool read_set(reader *x, sequence *q, pdl_rx_token open) {
 
 /* Repetition */
 
-/* Reads decimal digits into *value (ENDLESS at most). *any: there were digits. */
+/* Reads decimal digits into *value, which is at most ENDLESS. Sets *any when there are digits. */
 static bool read_count(reader *x, uint64_t *value, bool *any) {
     pdl_rx_token t;
     for (*any = false; pdl_rx_is_digit(x->s.next.cp); *any = true) {
@@ -572,7 +573,7 @@ static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
 
 /* Flags */
 
-/* Returns the flag of PCRE2 for ignoring case. With ASCII rules there is none, because the letters
+/* Returns the flag of PCRE2 for ignoring case. Returns 0 with ASCII rules, for which the letters
  * are spelled out. */
 static unsigned pcre_flags(unsigned flags) {
     unsigned kept = flags & ((unsigned)PDL_RX_NOCASE | PDL_RX_MULTILINE | PDL_RX_DOTALL);

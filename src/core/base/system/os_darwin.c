@@ -28,7 +28,7 @@
 /* The system gives at most 256 bytes at a time. */
 bool pdl_os_random(void *out, size_t n, bool may_wait) {
     enum { AT_ONCE = 256 };
-    (void)may_wait; /* the generator is ready before the first process */
+    (void)may_wait; /* the generator is ready before the first process starts */
     for (unsigned char *p = out; n; p += AT_ONCE) {
         size_t m = n < AT_ONCE ? n : AT_ONCE;
         if (getentropy(p, m) != 0) return false;

@@ -179,7 +179,7 @@ static size_t put_fixed(const decimal *dec, char *out) {
 static size_t put_exponent(const decimal *dec, char *out) {
     size_t n = 0;
     int e = dec->point - 1;
-    out[n++] = dec->d[0]; /* NOLINT: one of the two has written digits */
+    out[n++] = dec->d[0]; /* NOLINT: short_digits or long_digits has written dec->d */
     if (dec->n > 1) {
         out[n++] = '.';
         memcpy(out + n, dec->d + 1, dec->n - 1);

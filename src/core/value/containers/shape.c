@@ -1,5 +1,5 @@
-/* shape.c -- see shape.h: implements shapes: each has an array of keys and, when it has more than
- * SMALL keys, an index over them.
+/* shape.c -- keys that dicts share; see shape.h. Each shape has an array of keys and, when it has
+ * more than SMALL keys, an index over them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -33,7 +33,7 @@ typedef struct partial_walker {
     PDL_VEC(level) open;
     expected next;
     size_t certain; /* number of bytes of s that are certain */
-    bool in_text;   /* the certain part of the text ends inside a JSON text */
+    bool in_text;   /* the certain part ends inside of a string */
 } walker;
 
 static void mark(walker *w, bool in_text) {

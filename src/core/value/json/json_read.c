@@ -333,7 +333,8 @@ static void unguess(reader *r, open_box *box) {
     pdl_dict_abandon(d);
 }
 
-/* p: the quote of the dict's first key */
+/* Begins a dict, guesses its keys, and notes its first bytes. p is at the quote of its first key.
+ */
 static void open_dict(reader *r, open_box *box, const char *p) {
     box->begin = pdl_json_begin(p + 1, r->end);
     pdl_shape *shape = pdl_json_shape_guess(r->keys, box->begin);
@@ -423,8 +424,8 @@ static inline const char *read_key(reader *r, const char *p) {
                                     : skip_blanks(r, q + 1);
 }
 
-/* Begins a container at the cursor. *done: the container was empty, so it is a complete value;
- * otherwise its first value follows. */
+/* Begins a container at the cursor. Sets *done when the container is empty and thus a complete
+ * value; otherwise its first value follows. */
 static inline const char *begin_box(reader *r, const char *p, bool *done) {
     bool is_dict = *p == '{';
     p = skip_blanks(r, p + 1);
@@ -438,8 +439,8 @@ static inline const char *begin_box(reader *r, const char *p, bool *done) {
     return p;
 }
 
-/* Begins a value at the cursor. *done: the value is complete; otherwise a container was opened, and
- * its first value follows. */
+/* Begins a value at the cursor. Sets *done when the value is complete; otherwise a container was
+ * opened, and its first value follows. */
 static inline const char *begin_value(reader *r, const char *p, bool *done) {
     if (p == r->end) return fail_at(r, p, "Expecting value");
     char c = *p;
@@ -459,8 +460,8 @@ PDL_COLD static bool check_end(reader *r, const char *p) {
     return pdl_check_cancel(r->err);
 }
 
-/* Ends a value of the innermost container. *done: that container was closed and is now itself a
- * value. */
+/* Ends a value of the innermost container. Sets *done when that container is closed, which makes it
+ * a value itself. */
 static inline const char *end_value(reader *r, const char *p, bool *done) {
     p = skip_blanks(r, p);
     if (PDL_UNLIKELY(p == r->end)) return fail_at(r, p, "Expecting ',' delimiter");

@@ -76,7 +76,8 @@ static const char *skip_plain(const char *p, const char *end, int flags) {
     return flags & PDL_JSON_ASCII ? skip_ascii(p, end) : pdl_plain_end(p, end, &ascii);
 }
 
-static void put_u(uint32_t unit, pdl_buf *out) { /* unit: a UTF-16 code unit */
+/* Writes the escape \uXXXX of a UTF-16 code unit. */
+static void put_u(uint32_t unit, pdl_buf *out) {
     static const char hex[] = "0123456789abcdef";
     char t[6] = {'\\',          'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15],
                  hex[unit & 15]};
@@ -185,7 +186,7 @@ static void put_int(int64_t i, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){t, pdl_num_int(i, t)});
 }
 
-/* Writes null, booleans and numbers. *is: v was such a value. */
+/* Writes null, booleans and numbers. *is says whether v is such a value. */
 static bool put_scalar(writer *w, pdl_vref v, bool *is) {
     *is = true;
     pdl_tag t = pdl_tag_of(v);
@@ -247,7 +248,7 @@ static void leave(writer *w, char bracket) {
     pdl_buf_putc(w->out, bracket);
 }
 
-/* Returns true when v was too deep, so that another text was written in its place. */
+/* Returns true when the value is too deep; "..." is then written in its place. */
 static bool is_cut(writer *w) {
     bool cut = w->depth >= PDL_MAX_JSON_DEPTH && (w->flags & PDL_JSON_CUT);
     if (cut) PDL_PUT(w->out, "\"...\"");

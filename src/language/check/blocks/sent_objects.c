@@ -33,8 +33,8 @@ static outgoing make(const pdl_ty *t, const pdl_node *n, pdl_loc loc) {
     return (outgoing){t, n, n ? pdl_node_loc(n) : loc};
 }
 
-/* Finds a key. Returns false when the object certainly lacks the key, or when nothing is known of
- * it. */
+/* Finds a key. Returns false when the object certainly lacks the key, or when the object is
+ * unknown. */
 static bool find(pdl_checker *c, const outgoing *s, const char *key, outgoing *out) {
     bool known;
     const pdl_ty *t = pdl_ty_field_of(pdl_checker_arena(c), s->t, pdl_str_of(key), &known);
@@ -164,7 +164,7 @@ void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pd
 
 /* --- tools ------------------------------------------------------------------------------------ */
 
-/* Returns true for a name that services accept. They accept no other characters. */
+/* Returns true for a name that services accept. Other characters than these are refused. */
 static bool is_name(pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         char ch = s.p[i];

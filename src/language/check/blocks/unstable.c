@@ -19,7 +19,7 @@ typedef struct text_run {
     pdl_checker *c;
     /* the last part that changes; NULL again as soon as a text of the program follows it */
     const pdl_xnode *found;
-    const pdl_tree *tree; /* the text that has it */
+    const pdl_tree *tree; /* the text that contains `found` */
 } text_run;
 
 struct changing_part {

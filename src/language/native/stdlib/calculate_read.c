@@ -400,7 +400,7 @@ static int negation(arith_reader *r) {
     return e == NO_NODE || !nots ? e : refused(r, "operator not is not allowed");
 }
 
-static int choice(arith_reader *r) { /* reads and, or */
+static int choice(arith_reader *r) { /* reads operands with `and` or `or` between them */
     int e = negation(r);
     while (e != NO_NODE && (accept_word(r, "and") || accept_word(r, "or")))
         e = negation(r) == NO_NODE ? NO_NODE : refused(r, UNSUPPORTED);

@@ -98,7 +98,7 @@ pdl_step pdl_op_AGGREGATOR(pdl_fiber *f, bool file, pdl_err *err) {
     pdl_val v = pdl_from_obj(PDL_V_AGGREGATOR, &a->ext.head, 0);
     *pdl_vec_push(&f->run->output.files) = pdl_keep(v);
     push(f, v);
-    /* opens the file at this time */
+    /* the first write, of an empty text, opens the file now */
     pdl_vm_start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0});
     pdl_val opened = pop(f);
     pdl_promise *p = pdl_promise_of(opened);
