@@ -17,6 +17,7 @@ from ..harness.choice import Choice
 PDL = str(Choice.build / "pdl")
 BLOCKS = 30000
 MANY = 100000
+MILLION_BLOCKS = 500000  # rounds of two blocks each
 TRIES = 7
 MAX_TIMES = 2.5  # it is 1.8; with boxes made at once and views of the document during the run it was 3 to 4
 ROWS = "- for: {i: \"${ range(%d)|list }\"}\n  repeat: {text: [\"block ${ i }\"]}\n  join: {with: ''}\n- END\n"
@@ -89,9 +90,10 @@ def until_end(folder, page, *flags):
     return used
 
 
+@pytest.mark.parametrize("rounds", [MANY, MILLION_BLOCKS])
 @pytest.mark.parametrize("page", [None, Page], ids=["without_page", "with_page"])
-def test_asks_nobody(folder, page):
-    (folder / "many.pdl").write_text("text:\n" + ASKS + ROWS % MANY + ASKS)
+def test_asks_nobody(folder, page, rounds):
+    (folder / "many.pdl").write_text("text:\n" + ASKS + ROWS % rounds + ASKS)
     alone, watched = [], []
     for _ in range(TRIES):
         alone.append(until_end(folder, None))

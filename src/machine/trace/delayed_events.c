@@ -15,12 +15,15 @@
 #include "base/banned.h"
 
 enum {
-    MAX_EVENTS = 1 << 20, /* maximum number of events that are kept; they take about 60 MB */
-    MAX_BYTES = 64 << 20, /* maximum size of the kept values, in bytes */
-    MAX_PARTS = 64,       /* maximum number of parts that are counted in a value */
-    MAX_UNKNOWN = 16,     /* maximum number of kept values with more than MAX_PARTS parts */
-    PART_BYTES = 32,      /* bytes that a part takes */
-    CHUNK = 72            /* number of events in a chunk; a chunk then is one block of a pool */
+    /* Maximum number of events that are kept; they take about 240 MB. A million blocks that send
+     * no request make three and a half million events. */
+    MAX_EVENTS = 1 << 22,
+    MAX_BYTES = 128 << 20,  /* maximum size of the kept values, in bytes */
+    MAX_REPEATED = 1 << 20, /* maximum number of events that are passed on again and again */
+    MAX_PARTS = 64,         /* maximum number of parts that are counted in a value */
+    MAX_UNKNOWN = 16,       /* maximum number of kept values with more than MAX_PARTS parts */
+    PART_BYTES = 32,        /* bytes that a part takes */
+    CHUNK = 72              /* number of events in a chunk; a chunk then is one block of a pool */
 };
 
 /* The part of an event that a fold uses. A block makes about four events, so members that few
@@ -48,9 +51,16 @@ static unsigned kind_of(const later_event *x) { return x->what & 31; }
 static unsigned entry_of(const later_event *x) { return x->what >> 5 & 7; }
 static int64_t nanos_of(const later_event *x) { return (int64_t)x->what >> 8; }
 
+/* The stored values that belong to one event: the entries before it. */
+typedef struct besides {
+    /* when there is none, the value is absent and the other members are zero */
+    later_event context, error, place, name;
+} besides;
+
 typedef struct chunk {
     struct chunk *next;
-    size_t n;
+    uint32_t n, unknown; /* number of entries, and of values with more than MAX_PARTS parts */
+    size_t bytes;        /* total size of their values */
     later_event e[CHUNK];
 } chunk;
 
@@ -63,9 +73,10 @@ struct pdl_later {
     size_t at_entry;
     size_t seen; /* number of events so far */
     chunk *first, *last;
-    size_t n, bytes, unknown; /* number of events, and total size of their values */
-    bool passed;              /* some events were passed on and then dropped */
-    int64_t zero;             /* time of the first event */
+    size_t n, bytes, unknown; /* sums of the members of all chunks */
+    besides taken; /* entries of a chunk that is freed, whose event is in the next chunk */
+    bool passed;   /* some events were passed on and then dropped */
+    int64_t zero;  /* time of the first event */
     /* the programs of all events so far; they are kept because a fold keeps their blocks */
     pdl_idmap programs;
     pdl_program *program; /* program of the newest block_begin */
@@ -108,17 +119,26 @@ static void take_size(measure *m, pdl_vref v) {
     if (!is_counted) m->outside = true;
 }
 
-/* Returns true when v may be kept. Most values are texts or have no parts. */
+static void add_bytes(pdl_later *l, size_t bytes) {
+    l->bytes += bytes;
+    l->last->bytes += bytes;
+}
+
+/* Counts a value of the newest event. Returns true when v may be kept. Most values are texts or
+ * have no parts. */
 static bool add_size(pdl_later *l, pdl_vref v) {
     if (pdl_tag_of(v) <= PDL_V_FLOAT) return true;
     if (pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_HANDLE)) {
-        l->bytes += PART_BYTES + pdl_str_get(v).n;
+        add_bytes(l, PART_BYTES + pdl_str_get(v).n);
         return true;
     }
     measure m = {0};
     take_size(&m, v);
-    l->bytes += m.bytes;
-    if (m.parts > MAX_PARTS) l->unknown++;
+    add_bytes(l, m.bytes);
+    if (m.parts > MAX_PARTS) {
+        l->unknown++;
+        l->last->unknown++;
+    }
     return !m.outside;
 }
 
@@ -127,7 +147,8 @@ static bool add_size(pdl_later *l, pdl_vref v) {
 static void add_chunk(pdl_later *l) {
     chunk *c = pdl_alloc(sizeof *c);
     c->next = NULL;
-    c->n = 0;
+    c->n = c->unknown = 0;
+    c->bytes = 0;
     if (l->last)
         l->last->next = c;
     else
@@ -199,12 +220,6 @@ static bool keep(pdl_later *l, const pdl_event *e) {
 
 /* --- handing on ------------------------------------------------------------------------------- */
 
-/* The stored values that belong to one event: the entries before it. */
-typedef struct besides {
-    /* when there is none, the value is absent and the other members are zero */
-    later_event context, error, place, name;
-} besides;
-
 static void give(const pdl_later *l, const pdl_sink *to, const later_event *x, const besides *b) {
     pdl_event e = {
         .kind = (pdl_event_kind)kind_of(x),
@@ -263,7 +278,8 @@ static bool is_beside(const later_event *x, besides *b) {
     }
 }
 
-static void take(const pdl_later *l, later_event *x, besides *b) {
+static void take(pdl_later *l, later_event *x) {
+    besides *b = &l->taken;
     if (is_beside(x, b)) return;
     give(l, &l->next, x, b);
     event_fini(x);
@@ -295,32 +311,37 @@ void pdl_later_pass(pdl_later *l, size_t most) {
 
 size_t pdl_later_seen(const pdl_later *l) { return l->seen; }
 
-/* Empties the list. */
-static void take_all(pdl_later *l, bool hand_on) {
-    besides b = nothing_besides();
-    assert(later_ok(l));
-    if (hand_on && l->follower.event) pdl_later_pass(l, SIZE_MAX);
-    for (chunk *c = l->first, *next; c; c = next) {
-        next = c->next;
-        for (size_t i = 0; i < c->n; i++) {
-            if (hand_on)
-                take(l, &c->e[i], &b);
-            else
-                event_fini(&c->e[i]);
-        }
-        pdl_free(c);
-    }
-    l->passed = l->passed || l->n;
-    l->first = l->last = l->at = NULL;
-    l->n = l->bytes = l->unknown = 0;
+/* Passes to the follower the events of the oldest chunk that it has not got yet. */
+static void pass_oldest(pdl_later *l) {
+    const chunk *c = l->first;
+    while (l->follower.event && (!l->at || (l->at == c && l->at_entry < c->n)))
+        pdl_later_pass(l, 1);
 }
 
-void pdl_later_flush(pdl_later *l) { take_all(l, true); }
+/* Frees the oldest chunk, after its events were passed on. */
+static void take_oldest(pdl_later *l) {
+    chunk *c = l->first;
+    pass_oldest(l);
+    for (size_t i = 0; i < c->n; i++) take(l, &c->e[i]);
+    if (l->at == c) l->at = NULL;
+    l->first = c->next;
+    if (!l->first) l->last = NULL;
+    l->n -= c->n;
+    l->bytes -= c->bytes;
+    l->unknown -= c->unknown;
+    l->passed = true;
+    pdl_free(c);
+}
+
+void pdl_later_flush(pdl_later *l) {
+    while (l->first) take_oldest(l);
+    assert(later_ok(l));
+}
 
 bool pdl_later_repeat(const pdl_later *l, pdl_sink to) {
     besides b = nothing_besides();
     assert(later_ok(l));
-    if (l->passed) return false;
+    if (l->passed || l->n > MAX_REPEATED) return false;
     for (const chunk *c = l->first; c; c = c->next)
         for (size_t i = 0; i < c->n; i++) {
             if (is_beside(&c->e[i], &b)) continue;
@@ -390,7 +411,8 @@ static void on_event(void *user, const pdl_event *e) {
     case PDL_EVENT_note:
     case PDL_EVENT_COUNT: return;
     }
-    if (!may_keep || is_full(l)) take_all(l, true);
+    if (!may_keep) pdl_later_flush(l);
+    while (is_full(l)) take_oldest(l);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -398,6 +420,7 @@ static void on_event(void *user, const pdl_event *e) {
 pdl_later *pdl_later_new(pdl_sink next) {
     pdl_later *l = PDL_NEW(pdl_later);
     l->next = next;
+    l->taken = nothing_besides();
     return l;
 }
 
@@ -407,7 +430,12 @@ pdl_sink pdl_later_sink(pdl_later *l) { return (pdl_sink){l, on_event, l->next.w
 
 void pdl_later_free(pdl_later *l) {
     if (!l) return;
-    take_all(l, false);
+    for (chunk *c = l->first, *next; c; c = next) {
+        next = c->next;
+        for (size_t i = 0; i < c->n; i++) event_fini(&c->e[i]);
+        pdl_free(c);
+    }
+    besides_fini(&l->taken);
     for (size_t i = 0; i < pdl_idmap_places(&l->streams); i++)
         pdl_path_drop(pdl_idmap_at(&l->streams, i));
     pdl_idmap_fini(&l->streams);

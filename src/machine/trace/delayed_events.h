@@ -3,7 +3,8 @@
  * A page that shows a run needs its trace when the run is over. When each event was folded at once,
  * a run without requests took four times as long. So the parts of an event that the fold needs are
  * only kept, which takes a few dozen instructions. They are folded when the trace is requested.
- * When a run makes more events than may be kept, they are folded in parts while it runs.
+ * When a run makes more events than may be kept, the oldest ones are folded while it runs, as many
+ * as are new. So no event waits until very many others are folded.
  *
  * Values are kept, not copied. So they live longer than the run needs them. The amount is limited:
  * by the bytes of texts, and by the number of values with very many parts. A value that is outside
@@ -35,7 +36,7 @@ void pdl_later_pass(pdl_later *l, size_t most);
 /* Returns the number of events so far. */
 size_t pdl_later_seen(const pdl_later *l);
 /* Passes all events of the run so far to another sink, and keeps them. When some of them are not
- * kept any more, passes nothing and returns false. */
+ * kept any more, or they are so many that this takes seconds, passes nothing and returns false. */
 PDL_MUST bool pdl_later_repeat(const pdl_later *l, pdl_sink to);
 
 #endif

@@ -192,6 +192,55 @@ static void test_trees(void **state) {
     }
 }
 
+static void pass_some(void *user, const pdl_event *e) {
+    if (e->kind == PDL_EVENT_block_end) pdl_later_pass(user, 3);
+}
+
+/* When too much is kept, the oldest events are passed on while the run goes on: also a call or an
+ * error whose parts are in two chunks. */
+static void test_oldest_first(void **state) {
+    (void)state;
+    enum { WAYS = 3 }; /* at once, kept, and as the follower of the kept events */
+    bool ok;
+    pdl_err err = {0};
+    pdl_program *p = pdl_program_new();
+    const char *text = "defs: {f: {function: {n: integer}, return: 'n is ${ n }'}}\n"
+                       "for: {i: '${ range(200)|list }'}\n"
+                       "repeat: {text: [{data: '${ range(100)|list }', contribute: []}, {call: "
+                       "'${ f }', args: {n: '${ i }'}}, '${ f(n=i) }', {data: '${ none.x }', "
+                       "fallback: y}]}";
+    pdl_program_load(p, PDL_STR("t.pdl"), t_str(text), &ok);
+    t_assert(ok);
+    pdl_interner *names = pdl_interner_new();
+    pdl_fold *folds[WAYS];
+    pdl_buf traces[WAYS] = {PDL_BUF, PDL_BUF, PDL_BUF};
+    for (int i = 0; i < WAYS; i++) folds[i] = pdl_fold_new(p, NULL, NULL);
+    pdl_later *later = pdl_later_new(pdl_fold_sink(folds[1]));
+    pdl_later_follow(later, pdl_fold_sink(folds[2]));
+    pdl_run_options o = {.names = names, .world = pdl_null_world()};
+    pdl_sinks_add(&o.sinks, pdl_fold_sink(folds[0]));
+    pdl_sinks_add(&o.sinks, pdl_later_sink(later));
+    pdl_sinks_add(&o.sinks, (pdl_sink){later, pass_some, true});
+    pdl_run *r = pdl_run_new(&o);
+    pdl_code *code = pdl_compile_program(p, names, true);
+    pdl_run_start(r, code, pdl_absent());
+    assert_int_equal(pdl_run_wait(r), PDL_STEP_DONE);
+    t_assert(!pdl_later_repeat(later, pdl_fold_sink(folds[1])));
+    pdl_later_flush(later);
+    for (int i = 0; i < WAYS; i++) t_assert(pdl_fold_json(folds[i], &traces[i], &err));
+    t_assert(traces[0].len > 100000);
+    for (int i = 1; i < WAYS; i++) t_assert_str(pdl_buf_str(&traces[i]), pdl_buf_z(&traces[0]));
+    pdl_run_free(r);
+    pdl_code_drop(code);
+    pdl_later_free(later);
+    for (int i = 0; i < WAYS; i++) {
+        pdl_buf_fini(&traces[i]);
+        pdl_fold_free(folds[i]);
+    }
+    pdl_program_drop(p);
+    pdl_interner_drop(names);
+}
+
 /* Recursion deeper than what is shown: the tree ends, nothing overflows. */
 static void test_deep(void **state) {
     (void)state;
@@ -229,6 +278,8 @@ static int finish(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees), cmocka_unit_test(test_deep)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees),
+                                       cmocka_unit_test(test_oldest_first),
+                                       cmocka_unit_test(test_deep)};
     return cmocka_run_group_tests(tests, NULL, finish);
 }
