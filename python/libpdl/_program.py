@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     class Of(Generic[T]):
-        """A class that was made for values of a type."""
+        """The base of classes with a type parameter, such as Result[T]."""
 else:
     class Of:
         __slots__ = ()

@@ -44,7 +44,7 @@ _shell: Any = None
 
 
 class CellError(Exception):
-    """An error of which only the message is shown."""
+    """An error that is shown as its message alone."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines() or [""]
@@ -185,7 +185,7 @@ class Magics:
 
     def end_cell(self, result: Any) -> None:
         """Called when IPython has run a cell. A variable or function that a cell of Python sets may be made of everything that the cell names,
-        so it gets the origins of all that."""
+        so it gets the origins of everything that is named."""
         names, before, self.before = self.shell.user_ns, self.before, {}
         text = str(getattr(getattr(result, "info", None), "raw_cell", None) or "")
         used = set(re.findall(r"[^\W\d]\w*", text)) & before.keys()

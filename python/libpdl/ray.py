@@ -51,9 +51,9 @@ def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 6
     """Returns a dataset with the columns of ds, then result (JSON text), error, place, and where each row came from:
     pdl_worker, pdl_partition, pdl_run.
 
-    program: a file, or its text. concurrency: number of workers, or (least, most), as Ray takes it. jobs: rows in flight in each worker. journal: a
-    folder that all workers reach; a batch that Ray runs again sends only requests that were not answered. budget: of the whole job,
-    "calls=1000,cost=5". map: names of columns -> names of variables. env: variables that workers get; those of providers when absent. more: for map_batches
+    program: a file, or its text. concurrency: number of workers, or (least, most), as Ray takes it. jobs: rows in flight in each worker. journal: a folder
+    that all workers reach; a batch that Ray runs again sends only requests that were not answered. budget: of the whole job, "calls=1000,cost=5". map:
+    names of columns -> names of variables. env: variables that workers get; when it is absent, they get the variables of providers. more: for map_batches
     of Ray (num_cpus, which is 0.5 for each worker when absent, ray_remote_args...).
     """
     columns = ds.columns(fetch_if_missing=True) or []

@@ -20,7 +20,7 @@ def run(df: Any, program: Any, *, jobs: int = 64, journal: Any = None, budget: _
 
     program: a file, or its text. jobs: rows in flight in each worker. journal: a folder that all workers reach; a partition that Spark runs again
     sends only requests that were not answered. budget: of the whole job, "calls=1000,cost=5". map: names of columns -> names of variables. env:
-    variables that workers get; those of providers when absent.
+    variables that workers get; when it is absent, they get the variables of providers.
     """
     from pyspark.sql.types import StringType, StructField, StructType  # type: ignore[import-not-found,unused-ignore]
     _partitions.check_columns(df.columns, map)

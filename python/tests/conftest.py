@@ -15,7 +15,7 @@ from tests.harness.choice import ROOT, Choice
 from tests.harness.collect import Case, CaseFile
 
 PACKAGE = Choice.build / "python"
-# These tests need packages that are fetched, so only `make test-all` runs them. Modules of which every test needs such packages are run
+# These tests need packages that are fetched, so only `make test-all` runs them. A module in which every test needs such packages is run
 # by tests/python.
 FETCHES = ("test_more.py::Packages", "test_more.py::Pages::test_annotations", "test_robust.py::Loops")
 ELSEWHERE = ("test_notebook.py",)

@@ -8,7 +8,8 @@ import unittest
 
 import libpdl
 
-os.environ.setdefault("PDL_PATH", str(pathlib.Path(__file__).resolve().parent.parent.parent))  # where lib/policies is
+# policies are searched in lib/policies of this folder
+os.environ.setdefault("PDL_PATH", str(pathlib.Path(__file__).resolve().parent.parent.parent))
 ASK = {"policy": 1, "rules": [{"sink": "command", "allow": ["user"], "otherwise": "approve"}], "otherwise": "allow"}
 PROGRAM = """
 text:

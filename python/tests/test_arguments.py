@@ -2,7 +2,8 @@
 """Passes wrong values to every parameter of every public function: each raises TypeError or UsageError, and the message
 names the parameter.
 
-The functions and their parameters come from the package, so one that is added without a row here fails."""
+The functions and their parameters come from the package, so a function or parameter that is added without a row here
+fails."""
 import asyncio
 import copy
 import gc

@@ -195,8 +195,9 @@ class Cells(unittest.TestCase):
         self.assertTrue(self.cell("%%pdl --policy careful\nargs: [echo, '${ s }']")[0].success)
 
     def test_results_of_functions_of_the_notebook_have_their_origins(self):
-        """A text does not choose what a cell of Python defines, so it may be called. What it returns has the origins of what the cell names. A dict
-        with a function in it is a value of that cell, so it has these origins itself, and so has the choice of an entry."""
+        """No untrusted text chose the function that a cell of Python defines, so the function may be called. Its results have the origins of
+        everything that the cell names. A dict with a function in it is a value of that cell, so it has these origins itself, and so has the choice
+        of an entry."""
         libpdl.notebook.use(libpdl.Engine(models={"m": lambda request: "a Reply"}))
         with tempfile.TemporaryDirectory() as folder:
             def rule(name, sink):

@@ -14,7 +14,8 @@ if COMMAND.name.endswith("-asan"):  # sanitizers reserve more address space than
     COMMAND = COMMAND.with_name(COMMAND.name[:-5])
 CAN = subprocess.run([COMMAND / "pdl", "sandbox", "--", "true"], capture_output=True, check=False).returncode == 0
 os.environ["PDL_COMMAND"] = str(COMMAND / "pdl")
-os.environ["PDL_PATH"] = str(pathlib.Path(__file__).resolve().parent.parent.parent)  # where lib/policies is
+# policies are searched in lib/policies of this folder
+os.environ["PDL_PATH"] = str(pathlib.Path(__file__).resolve().parent.parent.parent)
 
 CAT = "lang: command\nargs: [sh, -c, 'cat %s 2>/dev/null || echo hidden']"
 WHERE = "lang: python\ncode: |\n  import os\n  result = os.getpid()"

@@ -13,7 +13,8 @@ REQUIRED = object()
 
 
 def wrong(title: str, *problems: str) -> ValueError:
-    """The error for data that do not fit. Programs that use pydantic themselves catch its ValidationError, so that is what they get."""
+    """The error for data that do not fit. Programs that use pydantic themselves catch its ValidationError, so this error is one when
+    pydantic is imported."""
     core = sys.modules.get("pydantic_core")
     if core is None:
         return ValueError("%s: %s" % (title, "; ".join(problems)))

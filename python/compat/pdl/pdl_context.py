@@ -91,7 +91,7 @@ class IndependentContext(_Several):
 
 
 class DependentContext(_Several):
-    """Parts of which each sees the parts before it."""
+    """Parts that each see the parts before them."""
 
 
 def ensure_context(context: Any) -> PDLContext:

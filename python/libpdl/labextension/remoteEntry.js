@@ -1,8 +1,8 @@
 // remoteEntry.js -- JupyterLab: cells that begin with %%pdl are shown with the highlighting of YAML.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The form of a prebuilt extension, written by hand: a container with init, which gets what the page shares, and get, which gives the
-// module. The page's own token of notebooks is needed, so it is taken from what is shared.
+// A prebuilt extension, written by hand. The container has two functions: init gets the modules that the page shares, and get returns
+// the module of this extension. The token of notebooks must be the page's own, so it is taken from the shared modules.
 "use strict";
 (() => {
   const PDL = /^\s*%%pdl\b/;
@@ -14,7 +14,8 @@
     return (await versions[Object.keys(versions)[0]].get())();
   }
 
-  // Cells whose model is watched: the notebook gives all of them the language of the kernel when that is known.
+  // The models of cells that are watched. When the language of the kernel becomes known, the notebook gives it to all
+  // cells, and cells with %%pdl must get YAML again.
   const watched = new WeakSet();
 
   function paint(notebook, cell) {

@@ -38,7 +38,7 @@ typedef struct batch {
     writer writer;
     window window;
     PDL_VEC(pdl_str) columns; /* the columns of the input; borrowed */
-    /* the columns of the output: the columns of the input, and further ones */
+    /* the columns of the output: the columns of the input, and those that a batch adds */
     PDL_VEC(pdl_str) header;
     /* the row that named the columns; absent when the table names them */
     pdl_val first;
@@ -168,7 +168,8 @@ static bool look_ahead(batch *b, pdl_err *err) {
     return true;
 }
 
-/* Reads some more rows if that needs no wait: the columns are checked against all of these rows. */
+/* Reads some more rows, as long as no wait is needed. The columns are checked against all of these
+ * rows. */
 static bool look_further(batch *b, pdl_err *err) {
     uint64_t from, now, all;
     pdl_rows_progress(b->rows, &from, &all);
@@ -220,7 +221,8 @@ static bool is_same_table(const pdl_table *a, const pdl_table *b) {
     return same;
 }
 
-/* Returns true when the output is a descriptor of the input file. Reading would then never end. */
+/* Returns true when the output is an open descriptor that appends to the input file. Reading would
+ * then never end. */
 static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
     struct stat x, y;
     if (!out->standard && !out->is_open) return false;
@@ -565,7 +567,7 @@ static bool open_all(batch *b, pdl_err *err) {
            open_window(b, err) && open_writer(b, err);
 }
 
-/* Stores everything that is certain. The batch may end for any reason. */
+/* Stores the results that are certain, whatever the reason is for which the batch ends. */
 static bool end_all(batch *b, bool ok, pdl_err *err) {
     pdl_err second = {0};
     char rows[24];
@@ -589,8 +591,8 @@ static bool is_device(pdl_str file) {
 }
 
 /* Writes the reports into files. After an interrupt, reports for pipes are left out, because a pipe
- * might have no reader. When there was no interrupt, a signal ends the wait for the reader of a
- * pipe. */
+ * might have no reader. Without an interrupt, reports for pipes are written too, and a signal ends
+ * the wait for a reader. */
 static bool write_reports(const batch *b, bool ok, pdl_err *err) {
     bool ended = b->o->cancel && *b->o->cancel;
     pdl_cancel scope = {.flag = ended ? NULL : b->o->cancel};
@@ -634,7 +636,7 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     if (ok) note_types(&b);
     (void)pdl_cancel_enter(outer);
     ok = ok && pdl_batch_window_run(&b.window, err);
-    t->finished -= b.writer.lost; /* after a full disk, the journal lacks these rows */
+    t->finished -= b.writer.lost; /* the journal lacks these rows, because the disk was full */
     t->failed -= b.writer.lost_failed;
     ok = end_all(&b, ok, err);
     if (b.writer.output) ok = write_reports(&b, ok, err);

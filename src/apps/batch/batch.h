@@ -46,7 +46,8 @@ typedef struct pdl_batch_options {
     const char *giver;
     /* name of the input in messages; when it is empty, the name of the table is used */
     pdl_str shown_input;
-    /* a column of the user's table that the input of the batch lacks; empty when it has all */
+    /* a column that the user's table has and the input of the batch lacks; empty when there is
+     * none */
     pdl_str hidden;
     pdl_table input, output;
     const pdl_batch_map *map;

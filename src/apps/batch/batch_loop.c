@@ -384,7 +384,8 @@ bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *ho
     pdl_rows_put_place(w->rows, row, &at);
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
                 (unsigned long long)row->number, how);
-    /* when the change of a stream is noticed, its finished rows are already in the output */
+    /* --changed reuse needs a file: when a stream turns out to differ, rows of it are already in
+     * the output */
     pdl_err_hint(err, w->o->input.stream ? "--overwrite starts over; of a file, --changed reuse "
                                            "keeps the same rows"
                                          : "--changed reuse keeps the rows that are the same, "
@@ -583,8 +584,8 @@ static int wait_ms(const window *w) {
     return most;
 }
 
-/* The rows wait for the provider, which keeps their requests when the time for the
- * batch is over. */
+/* Waits for the provider's answers to the rows. When the time for the batch is over, the provider
+ * still has the requests. */
 static bool wait_for_provider(window *w, pdl_err *err) {
     pdl_err why = {0};
     if (pdl_batch_provider_wait(w->o->provider, &why)) return true;

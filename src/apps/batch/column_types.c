@@ -67,7 +67,7 @@ static void set_error(const pdl_diag *d, pdl_err *err) {
     err->mark = d->mark;
 }
 
-/* Refuses a program that fails with any columns. */
+/* Refuses a program that fails whatever its columns are. */
 static bool refuse_program(const pdl_diag *d, pdl_err *err) {
     set_error(d, err);
     pdl_err_hint(err, "%.*s%severy row would fail with this", PDL_FMT(d->hint),

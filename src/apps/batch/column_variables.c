@@ -27,7 +27,7 @@ typedef struct batch_names {
     const pdl_block *reads, *writes, *same_file;
 } names;
 
-static char mark; /* a value for the maps, whose keys alone are used */
+static char mark; /* the value of every entry of the maps, which are used as sets */
 
 static void add(pdl_map *m, pdl_str name) {
     if (name.n && !pdl_map_find(m, name)) pdl_map_put(m, name, &mark);

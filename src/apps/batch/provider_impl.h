@@ -34,7 +34,7 @@ struct pdl_batch_provider {
     uint64_t last_id;
     pdl_val asked, answers, uploads;
     size_t n_waiting; /* number of uploads in progress */
-    /* number of the latest polls, without a gap, that the provider did not answer */
+    /* number of polls since the provider last answered one */
     unsigned n_missed;
     /* the provider's message about the upload that was fetched last, when it failed */
     pdl_buf why;

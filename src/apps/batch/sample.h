@@ -26,7 +26,7 @@ static inline sample pdl_batch_sample_of(uint64_t rows, uint64_t wanted) {
     return (sample){.rows = wanted ? rows : 0, .wanted = wanted, .state = 0x70646c62617463};
 }
 
-/* Returns a random number between 0 and 1, by one step of splitmix64. */
+/* Returns a random number of 64 bits, by one step of splitmix64. */
 static inline uint64_t pdl_batch_sample_chance(sample *s) {
     uint64_t z = s->state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -78,7 +78,7 @@ typedef struct durable_command {
     /* policies and sandbox of a resumed run: those that the run had before, and the policies that
      * this command line adds */
     pdl_run_guards guards;
-    PDL_VEC(char *) texts; /* texts of options that were read from its journal; owned */
+    PDL_VEC(char *) texts; /* texts of options that were read from the journal; owned */
     /* the run is resumed, and the file of -o does not have the earlier output, so all output is
      * written */
     bool fresh_output;
@@ -86,8 +86,7 @@ typedef struct durable_command {
      * files. They are set when the working folder was changed. */
     PDL_VEC(struct given_value) values;
     PDL_VEC(pdl_str) given_policies;
-    /* The forecast of a run that is only checked: it is made here, and the run prints nothing. NULL
-     * for other runs. */
+    /* The forecast of a run that is only checked, which prints nothing. NULL for other runs. */
     struct pdl_forecast *forecast;
     bool quiet;    /* no notes are printed */
     bool has_seed; /* the run is a resumed inference whose journal has its seed */
@@ -164,17 +163,17 @@ int pdl_cli_run_durable(const arguments *a, durable_command *l);
  * The next such signal ends the process at once, with its children. An ignored SIGHUP stays ignored
  * (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
-/* For a command that uses no pdl_cli_watch_signals and has nothing to do when a signal ends it:
- * makes such a signal print "pdl: interrupted; " and this text. */
+/* Makes a signal that ends the command print "pdl: interrupted; " and this text. For commands that
+ * do not call pdl_cli_watch_signals and have nothing else to do at their end. */
 PDL_PRINTF(1, 2) void pdl_cli_say_at_interrupt(const char *fmt, ...);
 #define PDL_CLI_SAME_COMMAND "the same command asks only for the answers that are missing"
-/* What a durable command says when it is interrupted before its journal is made. */
+/* The message of a durable command that is interrupted before its journal is made. */
 #define PDL_CLI_NOT_BEGUN "nothing was begun: the same command starts from the beginning"
 /* Returns the address of the signal that was received; it is 0 before the first signal. */
 const volatile sig_atomic_t *pdl_cli_signal_received(void);
 /* Sets the flag of a cancellation, as a signal would, after ms of processor time. 0 stops the
- * timer, and clears a flag that it has set. A server uses the timer for runs that it must not wait
- * for.
+ * timer, and clears a flag that it has set. A server uses the timer for runs that must not delay
+ * other requests.
  */
 void pdl_cli_end_after(unsigned ms);
 
@@ -182,7 +181,7 @@ struct pdl_table;
 /* Reads an option that is an integer from least to most. *out is unchanged when the option is not
  * given. When the option is wrong, prints a message and returns false. */
 bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out);
-/* Returns the file to be written that an option names; "-" is standard output. */
+/* Returns the path of the output file that an option names; "-" means standard output. */
 static inline pdl_str pdl_cli_written(pdl_str name) {
     return pdl_str_is(name, "-") ? PDL_STR("/dev/stdout") : name;
 }

@@ -27,8 +27,8 @@ typedef struct manual_place {
 } manual_place;
 
 bool pdl_manual_next(manual_walk *w, manual_section *s);
-/* Finds the row of the glossary with a word that other tools have for something. Returns false when
- * no row has it. */
+/* Finds the row of the glossary for a word of other tools. Returns false when no row has the
+ * word. */
 bool pdl_manual_called(pdl_str word, manual_place *out);
 /* Returns true for the section that has the rows of the glossary. */
 bool pdl_manual_has_called(const manual_section *s);

@@ -28,7 +28,8 @@ typedef struct term {
     uint64_t skip, written;
     void (*release)(void *user);
     void *release_user;
-    /* the errno of a write that failed for another reason; 0 before such a failure */
+    /* the errno of a write that failed although the reader had not closed the output; otherwise
+     * 0 */
     int error;
     void (*on_broken)(void *user); /* called once; may be NULL */
     void *user;

@@ -18,7 +18,8 @@ typedef struct show_live {
     bool stopped;
 } show_live;
 
-/* Sets the sinks of the run, of which the given one is the terminal's. */
+/* Sets the sinks of the run: the sink in o, which prints on the terminal, and the sink of the
+ * page. */
 void pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_session_report_options *o);
 /* Starts the server before the run, and prints the address on standard error. name, program and
  * frames (of --view-frame) are borrowed until fini. Error: io. */

@@ -84,8 +84,9 @@ static char *text_of(pdl_vref d, const char *key) {
     return s.n ? pdl_str_dup(s) : NULL;
 }
 
-/* How the number of hits may be compared. A number without an operator means "from this hit on".
- * When one operator is the beginning of another, the longer one comes first. */
+/* The operators with which a condition compares the number of hits. A number without an operator
+ * means "from this hit on". When one operator is the beginning of another, the longer one comes
+ * first. */
 static const struct {
     const char *text;
     dap_hits_test test;

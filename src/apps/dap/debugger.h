@@ -98,7 +98,7 @@ typedef struct debugger {
     bool failing; /* the blocks of a fiber are ending because of a failure that was reported */
     uint32_t failing_fiber;
     pdl_val failed_call; /* error of the failed call that was shown most recently; may be absent */
-    bool lines_from_0, columns_from_0; /* the client counts lines, columns from 0 */
+    bool lines_from_0, columns_from_0; /* the client counts from 0, not from 1 */
     /* message of the failure at which the run is stopped; may be absent */
     pdl_val failure;
     const char *failure_kind; /* the kind of error; static */
@@ -110,9 +110,9 @@ typedef struct debugger {
     PDL_VEC(dap_reference) references;
 } debugger;
 
-/* Returns true when the invariants hold: received messages end at the queue's end; a part comes
- * after the value that contains it, and belongs to no frame itself; the frames of a fiber begin one
- * after the other. */
+/* Returns true when the invariants hold: queue_head is in the queue or at its end; a reference
+ * comes after the reference that contains it, and has no frame; the frames of a fiber are in the
+ * order in which their blocks began. */
 bool pdl_dap_debugger_ok(const debugger *g);
 
 /* --- dap_messages.c

@@ -363,8 +363,8 @@ static void on_set_variable(debugger *g, pdl_vref m, pdl_vref args) {
 }
 
 /* Writes a line for the program to read. Returns false when the pipe is too full. The adapter must
- * not wait for room, because it also runs the program that would make room. At least half of a
- * pipe's size can be used, since lines fill more than half of each page. */
+ * not wait for room, because it also runs the program that would make room. The kernel may put each
+ * line on a page of the pipe for itself, so only half of the pipe's size is used. */
 static bool put_line(const debugger *g, pdl_str text) {
     pdl_buf line = PDL_BUF;
     pdl_err err = {0};

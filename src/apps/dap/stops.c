@@ -1,7 +1,7 @@
 /* stops.c -- receives the events of the run, and decides where it stops; see debugger.h. A stack
  * frame of the protocol is a block that has begun. The machine reports the beginning and the end of
- * each block, so this file stores the frames of each fiber. A step ends when the number of frames
- * has the right value.
+ * each block, so this file stores the frames of each fiber. A step ends when the fiber has a
+ * certain number of frames.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

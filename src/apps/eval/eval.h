@@ -42,7 +42,7 @@ typedef struct pdl_eval_options {
     uint32_t jobs;
     bool types;
     pdl_vref variables; /* dict or absent */
-    const char *giver;  /* the option that gave them, for messages */
+    const char *giver;  /* the option that gave the variables, for messages */
     /* Options of the sessions: cache, time limits, prices, rates. The evaluation sets the members
      * file, dir and variables. */
     pdl_session_options session;

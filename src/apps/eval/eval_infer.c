@@ -158,7 +158,7 @@ static bool infer_row(inferring *g, size_t at, pdl_vref row, row_end *out, pdl_e
 
 typedef struct value_state {
     double weight;
-    size_t rank;   /* number of other values that came before it in the order of lineage */
+    size_t rank;   /* number of other values that came before this value in the order of lineage */
     size_t scored; /* index among the values that are scored; SIZE_MAX when it is not scored */
 } value_state;
 
@@ -290,8 +290,7 @@ static void take_scores(inferring *g, eval_scores *of_values) {
     }
 }
 
-/* Scores the values as if they were the answers of an evaluation with the rows from which they
- * come. */
+/* Scores each value as if it were the answer to the row from which it comes. */
 static bool score_values(inferring *g, const char *path, pdl_err *err) {
     evaluation x = *g->e;
     bool is_second = g->s == &g->e->of[1], ok;

@@ -33,7 +33,7 @@ typedef struct eval_scores {
     PDL_VEC(double) of;
     uint64_t failed;
     PDL_VEC(eval_fault) faults; /* the faults, in the order of the answers */
-    PDL_VEC(char *) feedback;   /* an item for each answer, which is owned or NULL */
+    PDL_VEC(char *) feedback;   /* an item for each answer; each item is owned, or NULL */
     /* the place and reason of the first failed answer; owned; NULL before an answer fails */
     char *first;
     pdl_batch_totals totals; /* only the members about use are set */

@@ -1,7 +1,7 @@
-/* tests.c -- reads files of tests, runs them and compares results with expectations; see tests.h. A
- * test runs in a session whose requests this file answers itself: models from the list of the test,
- * input with its end. Every key of a test is checked first, because a misspelt expectation would
- * otherwise never fail.
+/* tests.c -- reads files of tests, runs them and compares results with expectations; see tests.h.
+ * This file answers the requests of a test itself: models reply from the list of the test, and
+ * standard input is empty. Every key of a test is checked first, because a misspelt expectation
+ * would otherwise never fail.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -3,7 +3,7 @@
  * effect (a model call, for example) all particles share one run, which is then copied for each of
  * them. At a factor, particles with a small weight may be replaced by copies of particles with a
  * large one. What must stay true: the effects, replies and random numbers of a particle are named
- * by its lineage, so the distribution does not depend on the order of replies.
+ * by its lineage, so the distribution does not depend on the order of replies. See
  * docs/internals/infer.md.
  *
  * SPDX-License-Identifier: Apache-2.0

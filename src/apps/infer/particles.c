@@ -326,7 +326,7 @@ static bool step_all(const work *w, pdl_err *err) {
     return pdl_run_pool_step(w->p->pool, err) || w->is_decided;
 }
 
-/* Returns true when there is another particle to begin. It is all[next]. */
+/* Returns true when there is another particle to begin, which is all[next]. */
 static bool has_next(work *w) {
     while (w->next < w->to && w->p->all[w->next].state != PARTICLE_NEW) w->next++;
     return w->next < w->to && w->next < w->failed && !w->is_decided;
@@ -573,8 +573,8 @@ static bool run_shared(population *p, pdl_err *err) {
     return true;
 }
 
-/* Returns the number of runs that are open at a time. With smc all have to be. Each PDL_SESSION may
- * be large, so programs that use it get fewer. */
+/* Returns the number of runs that are open at a time. With smc, all runs must be open at the same
+ * time. Each PDL_SESSION may be large, so programs that use it get fewer. */
 static uint32_t slots_for(const population *p) {
     enum { SESSIONS = 32 };
     uint32_t n = p->n < PDL_INFER_MAX_SMC ? p->n : PDL_INFER_MAX_SMC;

@@ -40,7 +40,7 @@ typedef struct pdl_mock_options {
     const char *host; /* address to listen on */
     uint16_t port;    /* 0 means any free port */
     pdl_vref replies; /* the list of replies, or absent */
-    /* the file that holds them, with which their errors begin; may be empty */
+    /* the name of the file with the replies, with which error messages begin; may be empty */
     pdl_str replies_file;
     /* a request that fits no item is refused with status 404; otherwise its text is repeated */
     bool strict;

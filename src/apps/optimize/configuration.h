@@ -26,7 +26,7 @@ typedef struct pdl_optimize_reference {
     bool shuffles;
     size_t rounds;  /* 0 means any number */
     double seconds; /* the seconds after which no round begins; 0 means no limit */
-    pdl_str prefix; /* the name of its folder begins with this text */
+    pdl_str prefix; /* the name of the search's folder begins with this text */
 } pdl_optimize_reference;
 
 typedef struct pdl_optimize_config {

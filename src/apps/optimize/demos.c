@@ -51,8 +51,8 @@ pdl_val pdl_demo_trace(pdl_vref trace) {
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace) {
     pdl_vref right = pdl_search_right(z, row);
     pdl_val d = pdl_dict_new(8), question = pdl_search_question(z, row);
-    /* Parts that only repeat the row are left out: a result that is the right answer, and a call
-     * that is the only one. */
+    /* Parts that only repeat other parts are left out: a result that equals the right answer, and
+     * the trace of a program with a single call. */
     if (pdl_is_absent(right) || !pdl_val_eq(result, right))
         d = pdl_dict_putz(d, "result", pdl_keep(result));
     if (pdl_list_len(trace) > 1) d = pdl_dict_putz(d, "trace", pdl_demo_trace(trace));

@@ -189,8 +189,9 @@ static void on_evaluate(void *user, pdl_request *r) {
     pdl_vec_fini(&of);
 }
 
-/* certainly_worse(candidates, than, among): returns the candidates that are worse with 95 %
- * certainty, however often it is called. among: the number of candidates that are compared. */
+/* certainly_worse(candidates, than, among): returns the candidates that are worse than the
+ * candidate `than`, with 95 % certainty for all calls of this function together. among: the number
+ * of candidates that are compared. */
 static void on_worse(void *user, pdl_request *r) {
     method *m = user;
     opt_numbers of = {0};

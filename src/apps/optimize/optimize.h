@@ -39,7 +39,7 @@ typedef struct pdl_optimize_options {
     size_t n_map;
     bool types;
     pdl_vref variables; /* dict or absent */
-    const char *giver;  /* the option that gave them, for messages */
+    const char *giver;  /* the option that gave the variables, for messages */
     /* dict from names and places to the lists of values that are tried, or absent */
     pdl_vref space;
     const pdl_str *tuned; /* places whose values come only from the file of candidates */

@@ -76,8 +76,8 @@ static pdl_val of_request(pdl_val fields) {
     return out;
 }
 
-/* Gives empty contents to messages without a content, because each message of a context has one,
- * and labels the messages. */
+/* Labels the messages. Adds an empty content to a message without a content, because a context
+ * requires one. */
 static pdl_val with_contents(pdl_vref list) {
     pdl_val out = pdl_list_new(pdl_list_len(list));
     for (size_t i = 0; i < pdl_list_len(list); i++) {

@@ -12,11 +12,12 @@
 enum {
     CUT_MAX_STOPS = 4,
     CUT_MAX_STOP = 1000, /* maximum length of a stop sequence, and of the text that is held back */
-    /* a text that no model made has no tokens, so its tokens are estimated from its bytes */
+    /* estimated number of bytes per token, for texts that no model made */
     CUT_BYTES_OF_TOKEN = 4
 };
 
-/* Cuts off one text. All members but limit and stops are zero before the first text. */
+/* The state of cutting off one text. All members but limit and stops are zero before the first
+ * text. */
 typedef struct cutoff {
     pdl_vref stops; /* list of texts, borrowed; may be absent */
     size_t limit;   /* how many bytes of text are allowed; SIZE_MAX means any number */
@@ -30,7 +31,7 @@ cutoff pdl_serve_cutoff_of(pdl_vref body);
 void pdl_serve_cutoff_fini(cutoff *c);
 bool pdl_serve_cutoff_has_stops(const cutoff *c);
 /* Adds text. Appends to out the text that certainly belongs to the answer. counts is set when the
- * text uses up the limit. */
+ * bytes of the text count against the limit. */
 void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out);
 /* Appends the text that was held back, because no more text follows. */
 void pdl_serve_cutoff_end(cutoff *c, pdl_buf *out);
@@ -38,7 +39,7 @@ void pdl_serve_cutoff_end(cutoff *c, pdl_buf *out);
 /* Returns max_completion_tokens of a request, or else max_tokens; 0 when the request has
  * neither. */
 int64_t pdl_serve_cutoff_max_tokens(pdl_vref body);
-/* Returns true when `stops` has a form that is accepted; null and absent are accepted. */
+/* Returns true when `stop` has a form that is accepted; null and absent are accepted. */
 bool pdl_serve_cutoff_is_stop(pdl_vref stop);
 
 #endif

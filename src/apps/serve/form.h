@@ -27,7 +27,7 @@ typedef struct form {
     /* The functions for an answer in pieces. begin is called before the first text, text for more
      * text, end when a choice has ended, and finish when all choices have ended. extra is called
      * for parts that are not text (a sink's extra, effect.h), and before the end of a choice for
-     * everything that was not sent yet. It is NULL when the form has no place for such parts. */
+     * everything that was not sent yet. extra is NULL when the form has no place for such parts. */
     void (*begin)(work *w, pdl_buf *out);
     void (*text)(choice *c, pdl_str text, pdl_buf *out);
     void (*extra)(choice *c, pdl_vref extra, pdl_buf *out);

@@ -3,8 +3,8 @@
  *
  * A client that received nothing sends the request again with the same key. While the first run
  * continues, the request joins it and gets the answer from its start. When the run has ended, the
- * request gets the answer that was kept. When the server has ended in between, the run continues. A
- * run with a key continues when its client disconnects.
+ * request gets the answer that was kept. When the server was restarted in between, the run
+ * continues in the new server. A run with a key continues when its client disconnects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -44,7 +44,7 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
     return true;
 }
 
-/* Ends the input, after its end or a failure to read. */
+/* Stops reading, because the input has ended or cannot be read. */
 static void end_input(struct stdio *t) {
     t->over = true;
     pdl_watch_stop(t->reads);

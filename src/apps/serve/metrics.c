@@ -20,7 +20,7 @@ enum {
     N_SECONDS = sizeof second_bounds / sizeof second_bounds[0],
     N_TOKENS = sizeof token_bounds / sizeof token_bounds[0],
     MAX_BOUNDS = N_SECONDS > N_TOKENS ? N_SECONDS : N_TOKENS,
-    MAX_KINDS = 64, /* maximum number of kinds of errors, of which there are fewer */
+    MAX_KINDS = 64, /* larger than the number of kinds of errors */
 };
 
 typedef struct histogram {

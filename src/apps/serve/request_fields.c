@@ -17,7 +17,7 @@
 enum { AS_BOOL = 1, AS_INT = 2, AS_NUMBER = 4, AS_TEXT = 8, AS_LIST = 16, AS_OBJECT = 32 };
 
 /* Types and ranges of the fields. null and absent fields are always valid. min and max apply to
- * numbers; INFINITY: no limit. */
+ * numbers; INFINITY means no limit. */
 static const struct {
     const char *name;
     int types;

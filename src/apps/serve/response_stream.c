@@ -26,7 +26,7 @@ static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* The words in the events of each kind of item. */
+/* The names that the events have for each kind of item. */
 static const struct {
     const char *prefix; /* prefix of the ids of such items */
     const char *growth; /* the events are "response.X.delta" and "response.X.done" */
@@ -66,8 +66,8 @@ static void put_item(work *w, const response_item *i, const char *type, pdl_vref
     put(w, type, pdl_dict_putz(d, "item", pdl_keep(item)), out);
 }
 
-/* Returns the part of a message. When the text is empty, returns the part without text, as it is at
- * its beginning. */
+/* Returns the part of a message, as it is now; with `empty`, as it is at its beginning, without
+ * text. */
 static pdl_val part_of(const response_item *i, bool empty) {
     pdl_str text = empty ? PDL_STR("") : pdl_buf_str(&i->text);
     if (i->kind == ITEM_MESSAGE) {

@@ -1,6 +1,7 @@
 /* sent_parts.c -- counts which parts of an answer were sent while it arrived, and computes the rest
- * at the end; see sent_parts.h. A tool call is sent as soon as it can be in order. Logprobs are
- * sent only while the client sees exactly the text of the model, because their offsets refer to it.
+ * at the end; see sent_parts.h. A tool call is sent as soon as the calls with lower indexes were
+ * sent. Logprobs are sent only while the client sees exactly the text of the model, because their
+ * offsets refer to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -155,10 +155,10 @@ void pdl_serve_chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form
 /* Starts the runs of a request that was read before. Takes the content of r. x may be NULL; the
  * form then sends the answer elsewhere. */
 void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const struct form *form, const request *r);
-void pdl_serve_chat_step(work *w); /* w may be freed afterwards */
+void pdl_serve_chat_step(work *w); /* may free w */
 bool pdl_serve_chat_is_ready(const work *w);
-/* Returns true when one of the last turns of its program was long. For example, an expression over
- * a large text is one turn. */
+/* Returns true when one of the last turns of the program of w was long. For example, an expression
+ * over a large text is one turn. */
 bool pdl_serve_chat_is_slow(const work *w);
 /* Starts the waiting requests for which there are slots. */
 void pdl_serve_chat_admit(pdl_serve *s);

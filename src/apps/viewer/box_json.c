@@ -106,7 +106,8 @@ static void put_text(const char *key, pdl_str text, pdl_shared_values *shared, p
     pdl_buf_fini(&json);
 }
 
-/* Appends the beginning of the result as text. shared: a text that the details have is left out. */
+/* Appends the beginning of the result as text. With shared, a text that is among the details is
+ * left out. */
 static void put_preview(const pdl_doc *d, uint32_t i, pdl_shared_values *shared, pdl_buf *out) {
     const pdl_box *b = &d->boxes.p[i];
     pdl_val list = pdl_doc_messages(d, i, PDL_STR("pdl__result"), result_of(b));

@@ -20,8 +20,8 @@
 
 typedef struct pdl_view_file {
     pdl_str name; /* empty for the program that is made from the trace */
-    /* A module of the library is shown as programs import it, with its suffix. Of any other file
-     * the base name is shown. */
+    /* A module of the library is shown as programs import it, with its suffix. Any other file is
+     * shown by its base name. */
     pdl_str shown;
     pdl_str text;         /* lives in the arena */
     const pdl_node *root; /* NULL when the text cannot be read as YAML */

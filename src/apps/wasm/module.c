@@ -14,8 +14,8 @@
 
 static pdl_buf answer; /* the answer to the last question */
 
-/* Small blocks come from a pool: without one, each 64 KB of them let the memory grow. Returns the
- * pool that was entered before. */
+/* Small blocks come from a pool, because without a pool the memory would grow with each 64 KB of
+ * them. Returns the pool that was entered before. */
 static pdl_pool *enter_pool(void) {
     static pdl_pool *pool;
     if (!pool) pool = pdl_pool_new();

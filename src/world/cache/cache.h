@@ -28,7 +28,7 @@ typedef struct pdl_cache pdl_cache;
 PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
                              pdl_err *err);
 
-/* Calls whose values the redaction (borrowed) covers bypass the cache from now on. */
+/* From now on, calls with values that the redaction (borrowed) covers bypass the cache. */
 void pdl_cache_redact(pdl_cache *c, const pdl_redaction *redaction);
 
 /* Opens the cache for listing and pruning, without making a file. Errors: as for pdl_cache_open. */

@@ -76,7 +76,8 @@ int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, uns
 }
 
 static bool read_whole(host *h, const pdl_effect *e, const char *path, pdl_buf *out, pdl_err *err) {
-    /* no folder that code can write to contains a part of the pdl command itself */
+    /* a part of the packed command is not in a folder that code could write, so it is read
+     * directly */
     if (!h->opt.open || pdl_packed_find(path, NULL)) return pdl_file_read(path, out, err);
     int fd = pdl_host_open(h, e, path, O_RDONLY, 0, err);
     if (fd < 0) return false;

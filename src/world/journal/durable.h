@@ -53,7 +53,7 @@ PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, boo
 bool pdl_durable_asks(const pdl_durable *d);
 /* Returns true when every open effect is a question that has no answer yet. */
 bool pdl_durable_only_waits(const pdl_durable *d);
-/* Delivers the answers that have arrived, or parks the run. For a caller that does not wait in the
+/* Delivers the answers that have arrived, or parks the run. Used by callers that do not wait in the
  * poll of the run's world. Returns false when another effect is open. */
 bool pdl_durable_park(pdl_durable *d);
 /* Returns true when the run is parked. The caller then ends the run. */

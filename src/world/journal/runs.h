@@ -39,8 +39,8 @@ typedef struct pdl_runs_use {
 /* Lists every run of the folder, newest first. A run that was killed before its first row has only
  * its name. Error: io. */
 PDL_MUST bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err);
-/* Returns what a list of runs says of one, for programs: a dict, owned. Times are seconds, or null
- * when there is none. */
+/* Returns the entry of a run in a list of runs, in the form that programs get: a dict, owned. Times
+ * are seconds, or null when there is none. */
 pdl_val pdl_runs_summary(const pdl_durable_summary *s);
 /* Updates the index after a run, so that a list of runs need not read the journal. Failures are
  * ignored. */

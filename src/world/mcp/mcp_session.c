@@ -430,8 +430,8 @@ static void on_cancelled(void *user) {
     send_turns(s);
 }
 
-/* Removes an effect from the queue. The other entries are not moved, so that cancelling all, first
- * to last, is linear. */
+/* Removes an effect from the queue. The other entries are not moved, so that cancelling all entries
+ * in their order takes linear time. */
 static bool cancel_turn(session *s, uint32_t effect) {
     for (size_t i = s->next_turn; i < s->turn.n; i++) {
         job *j = &s->turn.p[i];

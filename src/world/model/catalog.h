@@ -44,8 +44,8 @@ typedef struct pdl_model_env {
 /* Returns true when there is a provider for a model of this name and, with reach, its address
  * and key are set. When it returns false, the reason is appended to why. */
 bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl_buf *why);
-/* Appends the name with a prefix of the most similar provider; appends nothing when no provider is
- * similar. */
+/* Appends the model's name with the prefix of the provider whose prefix is most similar. Appends
+ * nothing when no provider is similar. */
 void pdl_model_near(pdl_str model, pdl_buf *out);
 
 #endif

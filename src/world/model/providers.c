@@ -437,7 +437,7 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
     r->file_variable[0] = 0;
     if (p->quirks & PDL_Q_WATSONX) {
         if (given.n == 0) given = text_param(params, "url");
-        note_file(r, "WATSONX_IAM_URL", env); /* the key is sent there */
+        note_file(r, "WATSONX_IAM_URL", env); /* the key is sent to the address in this variable */
     }
     if (given.n == 0) {
         given = base_of_variables(p, env, name);
@@ -468,7 +468,8 @@ bool pdl_key_missing(const pdl_provider *p, pdl_err *err) {
     return false;
 }
 
-/* Refuses a call without a key whose key is in the environment of the process. */
+/* Refuses a call whose key is only in the environment of the process while its address comes from a
+ * file `.env`, because the key must not be sent there. */
 static bool withhold_key(const pdl_route *r, const pdl_env *env, pdl_err *err) {
     pdl_env all = *env;
     pdl_str which;

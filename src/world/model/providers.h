@@ -59,8 +59,8 @@ typedef struct pdl_dialect pdl_dialect;
 
 typedef struct pdl_provider {
     const char *prefix;
-    /* The default address; NULL when the user must give one. ${names} is replaced by the first
-     * of these settings, see pdl_setting. */
+    /* The default address; NULL when the user must give one. ${names} is replaced by the first of
+     * these settings that is set; see pdl_setting. */
     const char *base;
     const char *base_env; /* variables that may hold the address, separated by blanks */
     const char *key_env;  /* variables that may hold the key */
@@ -91,8 +91,8 @@ const char *pdl_provider_env(const struct pdl_provider *p, const char *end, cons
 void pdl_provider_name_env(const struct pdl_provider *p, const char *end, pdl_err *err);
 
 /* Returns the first setting that is a non-empty text. names are separated by blanks: parameters in
- * lower case, variables in upper case. Returns a slice with p == NULL when no setting is one.
- * Borrowed until the next call. */
+ * lower case, variables in upper case. Returns a slice with p == NULL when there is no such
+ * setting. Borrowed until the next call. */
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);
 
 /* The provider, address and key of a call. It is empty when all members are zero. Release with

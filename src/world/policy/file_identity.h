@@ -22,6 +22,6 @@ void pdl_ways_note(file_ways *w, pdl_str folder);
 /* Returns true when the file is missing, has changed since the run began, or when another folder or
  * a new link now leads to it. */
 bool pdl_ways_changed(const file_ways *w, pdl_str path);
-bool pdl_ways_missing(pdl_str path); /* nothing has this name */
+bool pdl_ways_missing(pdl_str path); /* returns true when no file has this name */
 
 #endif

@@ -30,7 +30,8 @@ typedef struct run_files {
     struct run_files *next;
 } run_files;
 
-/* Adds a run to those whose files the others see, and removes it. The labels of its files stay. */
+/* pdl_run_files_open adds a run to the runs whose files other runs see, and pdl_run_files_close
+ * removes the run. The labels of its files stay. */
 void pdl_run_files_open(run_files *run, pdl_policy_files *store, pdl_vref policies);
 void pdl_run_files_close(run_files *run);
 

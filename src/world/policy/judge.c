@@ -81,8 +81,8 @@ static bool is_of_host(const rule *r) {
 }
 
 /* Returns true for a character that the star of a pattern matches. The star does not match
- * characters that cannot be seen, and characters that separate several values in one text, such as
- * commas of any script. */
+ * invisible characters, nor characters that separate several values in one text, such as commas of
+ * any script. */
 static bool is_of_one_value(uint32_t cp) {
     static const uint32_t separators[] = {' ',    ',',    ';',    '|',    '<',    '>',    '"',
                                           '\'',   '\\',   0x060C, 0x061B, 0x3001, 0xFE10, 0xFE11,

@@ -236,7 +236,7 @@ void pdl_policy_memory_leave(pdl_policy_memory *m); /* m may be NULL */
 
 typedef struct pdl_policy_options {
     const pdl_policies *policies; /* borrowed */
-    pdl_policy_memory *memory;    /* folder of the program; borrowed */
+    pdl_policy_memory *memory;    /* labels that processes of code got; borrowed */
     pdl_str folder;               /* folder of the program; borrowed */
     /* the ids of the world's own effects are the numbers above this one */
     uint32_t first_id;

@@ -72,8 +72,8 @@ def _slots(c):
 
 
 def _describe(o, depth, left):
-    """Returns True when it is the same object and has the same parts. left: a list with the number of parts that may
-    still be compared."""
+    """Returns a description of an object, which is equal to an earlier description when the object and its parts are
+    the same. left: a list with the number of parts that may still be described."""
     t = type(o)
     if t in _PLAIN or t is int or t is bytes or t is complex:
         return (t, o)

@@ -137,8 +137,8 @@ static void set_distance(const maker *m, size_t at, size_t target) {
         m->out->p[m->start + at + i] = (char)(distance >> 8 * i & 0xff);
 }
 
-/* The slots of a new table: the bytes of each (0 when it is absent) and its number. A distance is
- * set later. */
+/* The slots of a new table: for each, its size in bytes (0 when it is absent) and its value. The
+ * value of a slot that contains a distance is set later. */
 enum { MAX_SLOTS = 7 };
 typedef struct arrow_slots {
     size_t n;
@@ -334,7 +334,7 @@ static void put_old(const maker *m, const old_schema *o, const head *h, size_t n
 
 bool pdl_batch_arrow_extend(pdl_str message, const pdl_str *names, size_t n_names,
                             const arrow_field *more, size_t n_more, pdl_buf *out) {
-    /* a distance in the format has 32 bits, of which the distance to a field uses fewer */
+    /* a distance in the format has 32 bits; with this limit, no distance can be too large */
     enum { MAX_BYTES = 1 << 28 };
     old_schema o = {.buffer = {0}};
     size_t field, length = out->len + WORD;

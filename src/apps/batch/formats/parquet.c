@@ -297,8 +297,8 @@ static size_t blob(pdl_str type) {
     return pdl_str_starts(type, PDL_STR("BLOB")) ? strlen("BLOB") : 0;
 }
 
-/* Appends a type. Texts replace the parts that `find` finds, even inside lists and structs. Returns
- * true when the type has such parts. */
+/* Appends a type. The type VARCHAR replaces the parts that `find` finds, even inside lists and
+ * structs. Returns true when the type has such parts. */
 static bool put_texts_for(pdl_str type, size_t (*find)(pdl_str type), pdl_buf *out) {
     bool any = false, quoted = false; /* quoted: the byte is inside the name of a field */
     for (size_t i = 0; i < type.n;) {

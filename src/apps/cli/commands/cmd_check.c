@@ -28,7 +28,7 @@ typedef struct checker {
     pdl_check_config config;
     pdl_check_models models;
     pdl_python_checker python;
-    pdl_check_library library; /* all files share it, and share the names of variables */
+    pdl_check_library library; /* all files share the library, and the names of its variables */
     bool failed;
     size_t fixed; /* number of problems that were fixed */
     int code;     /* exit code after a failed write */

@@ -1,6 +1,6 @@
-/* cmd_dump.c -- pdl dump FILE: prints the intermediate forms of a program as text. Developers of
- * libpdl and of other tools see with it how a text was read: its nodes, blocks, expressions, types
- * or instructions. With --table it prints the tables of the language.
+/* cmd_dump.c -- pdl dump FILE: prints the intermediate forms of a program as text. It shows
+ * developers of libpdl and of other tools how a text was read: its nodes, blocks, expressions,
+ * types or instructions. With --table it prints the tables of the language.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

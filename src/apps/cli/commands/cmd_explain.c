@@ -1,6 +1,6 @@
 /* cmd_explain.c -- pdl explain FILE: shows what a program would send to models, without sending it.
- * Calls get no answers, so the run ends where it needs one. Places that it did not reach are
- * listed, each with the call whose reply it needs.
+ * Calls get no answers, so the run ends where it needs an answer. Places that the run did not reach
+ * are listed, each with the call whose reply is needed to reach it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -42,8 +42,8 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
     return false;
 }
 
-/* Returns true when an empty value is a mistake. Usually a variable of the shell is not set, for
- * example in `--policy "$POLICY"`. */
+/* Returns true when an empty value is a mistake. The usual reason is a variable of the shell that
+ * is not set, for example in `--policy "$POLICY"`. */
 static bool needs_text(const option *o) {
     static const char *const texts[] = {"FILE",    "PROGRAM",    "ROWS",   "OUT",
                                         "PROFILE", "NAME=LEVEL", "COLUMN", "PLACE",

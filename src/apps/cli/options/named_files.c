@@ -81,7 +81,8 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
 }
 
-static const char journal[] = "journal"; /* its value may also be the name of a run */
+/* the value of this option may also be the name of a run */
+static const char journal[] = "journal";
 
 /* The options and the operands that name databases. The index of an operand is counted from 0. */
 static const struct {

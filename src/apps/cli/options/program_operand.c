@@ -154,7 +154,7 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
                                          "cannot read standard input: %s", strerror(errno));
 }
 
-/* The words by which other tools have these commands. */
+/* The names that these commands have in other tools. */
 static const struct {
     const char *word, *name;
 } other_words[] = {{"lint", "check"},      {"validate", "check"}, {"typecheck", "check"},

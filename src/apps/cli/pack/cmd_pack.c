@@ -298,7 +298,7 @@ static bool write_file(const packer *k, const char *path, pdl_str whole, pdl_err
     return ok && (chmod(path, 0755) == 0 || pdl_file_errno(err, errno, path));
 }
 
-/* Says what a run asks for. A recording answers all of it. */
+/* Prints what a run needs besides the packed file. A run with a recording needs none of this. */
 static void say_needs_of_run(const packer *k) {
     const struct {
         bool needed;

@@ -107,7 +107,7 @@ static bool add_part(packed *x, pdl_str line, pdl_str *parts) {
         add_words(x, pdl_str_is(role, "policy") ? "--policy" : "--replay", line);
         return true;
     }
-    size_t n = (size_t)strtoull(size.p, NULL, 10); /* a blank follows */
+    size_t n = (size_t)strtoull(size.p, NULL, 10); /* a blank follows, at which strtoull stops */
     if (n > parts->n || !has_hash(pdl_str_sub(*parts, 0, n), hash)) return false;
     char *path = path_of(x, line);
     if (pdl_str_is(role, "program")) x->program = path;

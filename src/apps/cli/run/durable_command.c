@@ -207,7 +207,7 @@ bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *
                          .inputs = inputs,
                          .how = join_terminal(a, s, l->term)};
     if (ok && !pdl_session_begin_durable(s, &n, &l->run, &note, err)) {
-        if (!l->run) /* otherwise the file was made, so no other run had the name */
+        if (!l->run) /* when the file was made, no other run had the name */
             reword_taken(l, a, err);
         ok = false;
     }
@@ -255,7 +255,7 @@ static bool names_file(opt_id id, pdl_str value) {
     char *path = pdl_str_dup(value);
     bool is_file = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
     pdl_free(path);
-    return is_file; /* the name of another profile stays as it was when the run began */
+    return is_file; /* the name of a profile that is not a file is kept as the user wrote it */
 }
 
 /* Makes the names of files on this command line absolute, because the working folder is about to

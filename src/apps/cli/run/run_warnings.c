@@ -1,9 +1,9 @@
 /* run_warnings.c -- prints problems of a program before it runs.
  *
  * On a terminal, runs and servers print them before they begin. Standard error that is no terminal
- * is often a log, which only gets the errors that the run is certain to meet, and what makes a run
- * end well with a wrong result. --check=warn prints the other problems there, too. The check takes
- * less time than printing.
+ * is often a log, which only gets the errors that the run is certain to meet, and the mistakes with
+ * which a run succeeds with a wrong result. --check=warn prints the other problems there, too. The
+ * check takes less time than printing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

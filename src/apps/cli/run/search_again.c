@@ -210,7 +210,8 @@ static void take_given(const continued_search *c, opt_id id, arguments *a) {
                                              : c->given->value[id]);
 }
 
-/* An option whose value the state keeps has that value, unless the resume gives another one. */
+/* Sets the folder, and the options that the resume may change. An option that the state keeps has
+ * the value of the state, unless the command line of the resume gives a value. */
 static void take_folder(void *user, arguments *a) {
     const continued_search *c = user;
     a->continued = pdl_str_of(c->folder);

@@ -34,7 +34,7 @@ static size_t n_last_words;
 static void on_interrupt(int sig) {
     ssize_t ignored = write(STDERR_FILENO, last_words, n_last_words);
     (void)ignored;
-    (void)raise(sig); /* SA_RESETHAND: it ends the process */
+    (void)raise(sig); /* because of SA_RESETHAND, this ends the process */
 }
 
 void pdl_cli_say_at_interrupt(const char *fmt, ...) {

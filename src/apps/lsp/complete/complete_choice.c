@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-/* Finds the variable that an expression names. names: the members that follow it in the expression;
- * in scratch. */
+/* Finds the variable that an expression names. names: the members that follow the variable in the
+ * expression; scratch owns them. */
 static bool follow(lsp_completer *c, const pdl_node *n, lsp_thing *t, pdl_str *names) {
     pdl_buf chain = PDL_BUF;
     const pdl_expr *e = n && n->kind == PDL_NODE_SCALAR

@@ -38,7 +38,7 @@ static bool ends_with_bracket(pdl_str s) {
 }
 
 /* Returns true when an expression that begins at `from` is still open at `to`. The function counts
- * quotes and brackets. The quotes of a key may be open, as in x['na */
+ * quotes and brackets. The quotes of a key may be open, as in x['na. */
 static bool is_open(pdl_str text, size_t from, size_t to) {
     int depth = 0;
     char quote = 0;

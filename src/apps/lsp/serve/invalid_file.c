@@ -35,7 +35,7 @@ lsp_broken pdl_lsp_broken_read(const pdl_program *failed) {
     return b;
 }
 
-/* number of bytes of a line that are examined before and after the damage at most */
+/* maximum number of bytes of a line that are examined before the damage, and after it */
 enum { MAX_LINE = 2000 };
 
 /* Returns the lines of [from, to). The checks can only guess about these lines. */

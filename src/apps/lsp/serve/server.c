@@ -190,8 +190,8 @@ static pdl_val on_initialize(pdl_lsp *s, pdl_vref params) {
     return pdl_dict_putz(d, "serverInfo", info);
 }
 
-/* Asks the client to report changes of programs that are not open. The client watches files in any
- * case. */
+/* Asks the client to report changes of programs that are not open. The server itself watches no
+ * files. */
 static pdl_val on_initialized(pdl_lsp *s, pdl_vref params) {
     (void)params;
     pdl_lsp_check_prices(s);

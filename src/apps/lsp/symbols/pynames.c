@@ -21,8 +21,8 @@ enum { MAX_PARENS = 32, MAX_FSTRINGS = 4 };
 typedef struct scanner {
     pdl_str code;
     PDL_VEC(lsp_pyname) found;
-    pdl_map bound; /* name -> the scanner, for names that the code itself binds */
-    pdl_map seen;  /* name -> the scanner, for names that have occurred before */
+    pdl_map bound; /* set of the names that the code itself binds */
+    pdl_map seen;  /* set of the names that have occurred before */
     /* for each open bracket, the function that it calls; empty when it calls none */
     pdl_str callee[MAX_PARENS];
     /* number of open brackets; brackets beyond MAX_PARENS are only counted */

@@ -104,8 +104,8 @@ export class DocumentComparison {
     return called.length ? [row, this.callsOf(called, differs)] : [row];
   }
 
-  // Makes the numbers of the calls that made a text. isMarked: the texts differ. They count as one difference, so a
-  // difference of their calls is not counted.
+  // Makes the numbers of the calls that made a text. isMarked: the texts differ. Different texts count as one
+  // difference, so a difference of their calls is not counted.
   callsOf(called, isMarked) {
     const shown = called.slice(0, LISTED_CALLS);
     const rest = called.length - shown.length;
@@ -169,7 +169,7 @@ export class DocumentComparison {
     for (let up = e.closest("[hidden]"); up; up = up.parentElement.closest("[hidden]")) up.hidden = false;
     for (const other of this.differences) other.classList.toggle("chosen", other === e);
     const button = e.matches(".asked-other") && e.querySelector(".call:has(+ .other)[aria-expanded=false]");
-    if (button) button.click(); // what was sent is the difference
+    if (button) button.click(); // the difference is in what was sent
     e.scrollIntoView({ block: this.at ? "center" : "nearest" });
     say(`difference ${counted(this.at + 1)} of ${counted(this.differences.length)}`);
     return "";

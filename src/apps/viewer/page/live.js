@@ -175,7 +175,7 @@ export class LiveTree extends Tree {
     item.group.prepend(button);
   }
 
-  // Draws a box again that was removed, for a reader who looks for it.
+  // Draws a removed box again, for a reader who looks for it.
   async insert(parent, id) {
     this.giveGroup(parent);
     const item = this.item(await this.run.box(id));

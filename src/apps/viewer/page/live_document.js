@@ -109,7 +109,8 @@ export class LiveDocument extends DocumentView {
   // Redraws the groups from the first one that has changed.
   async show() {
     const all = (await this.run.document(0, Infinity)).items;
-    const items = all.filter((x) => x.shape !== "question" || this.asked.has(x.place)); // the others wait for their turn
+    // the other questions wait for their turn
+    const items = all.filter((x) => x.shape !== "question" || this.asked.has(x.place));
     if (!this.lines.files.length || items.some((x) => x.source && !this.lines.files[x.source.file])) await this.lines.load();
     const groups = groupsOf(items);
     const keys = groups.map((g) => this.keyOf(g));

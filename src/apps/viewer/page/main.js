@@ -115,7 +115,7 @@ function writeAddress(box) {
 }
 
 const BESIDE = "(min-width: 50.01rem)"; // windows in which the program is beside the boxes, and not below them
-const before = history.state ?? {}; // live.js stored it when the run ended
+const before = history.state ?? {}; // live.js stored this state when the run ended
 
 // Chooses the box that was chosen while the run was in progress. Returns true when there is one.
 async function goToPlace(run, choose) {

@@ -52,7 +52,7 @@ export class Marks extends Asides {
       const head = e.querySelector(":scope > h2 > .work-head[aria-expanded=false], :scope > .work-head[aria-expanded=false]");
       if (head && id !== way[0]) await this.pressed(head);
     }
-    found?.querySelector(":scope > span .show-all")?.click(); // what was searched may be in the other lines
+    found?.querySelector(":scope > span .show-all")?.click(); // the text that was searched may be in the hidden lines
     found?.scrollIntoView({ block: "center" });
     return found;
   }

@@ -7,7 +7,7 @@ import { clear, counted, inOneLine, make, makeButton, momentSlider, took } from 
 
 const MAX_SINGLE_BARS = 200;
 const LANES = 4; // number of lanes of a strip that is not expanded
-const LANE_PX = matchMedia("(pointer: coarse)").matches ? 34 : 20; // height of a lane in px; that of a bar is in document.css
+const LANE_PX = matchMedia("(pointer: coarse)").matches ? 34 : 20; // height of a lane in px; document.css has the height of a bar
 const THIN_LANES = 16; // number of lanes when more calls than LANES were open at a time; their bars have no text
 const THIN_PX = 80; // height of all thin lanes together
 const MAX_THIN_PX = 10;
@@ -109,7 +109,8 @@ export function hasManyCalls(run) {
 
 // Fills the strip. choose(number) opens a call.
 export async function fillStrip(element, run, choose, view) {
-  if (hasManyCalls(run) && !element.childElementCount) element.append(make("div.lanes", {})); // keeps the place of the curve
+  // reserves the room that the curve needs
+  if (hasManyCalls(run) && !element.childElementCount) element.append(make("div.lanes", {}));
   element.hidden = !element.childElementCount;
   const { items, tools = [] } = await run.calls();
   const begun = items.filter((c) => c.start !== undefined).toSorted((a, b) => a.start - b.start || a.call - b.call);

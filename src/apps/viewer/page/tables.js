@@ -55,7 +55,7 @@ export class RowTable {
     this.after.hidden = this.from + items.length >= total;
     this.element.lastElementChild.hidden = this.before.hidden && this.after.hidden;
     const range = items.length < total ? `${counted(this.from + 1)} to ${counted(this.from + items.length)} of ` : "";
-    const isAll = !range && total === all; // then the title already has the number of rows
+    const isAll = !range && total === all; // when all rows are shown, the title already has their number
     this.said.textContent = isAll ? "" : `${range}${counted(total)}${total < all ? ` of ${counted(all)} rows` : ""}`;
   }
 
@@ -103,7 +103,7 @@ export class RowTable {
   }
 }
 
-// the columns of the table of calls; those of numbers are the first ones, since a narrow window shows only the first ones
+// the columns of the table of calls; numbers come first, since a narrow window shows only the first columns
 const CALL_COLUMNS = [["call", "", "num"], ["time", "took", "num"], ["waited", "waited", "num"], ["in", "tokens_in", "num"], ["out", "tokens_out", "num"], ["cost", "cost", "num"], ["who", "", ""], ["model", "", ""], ["answer", "", ""]];
 
 // Makes the table of model calls. choose(number) opens a call. sort: the column that sorts the rows at first.

@@ -12,8 +12,8 @@
 #include "viewer/boxes.h"
 
 enum {
-    /* Minimum number of rounds with which a loop becomes an item. Of such a loop, the first three
-     * and the last three rounds are shown. */
+    /* Minimum number of rounds with which a loop becomes an item. The first three and the last
+     * three rounds of such a loop are shown. */
     PDL_LONG_LOOP = 7,
     PDL_LONG_MAP = 4, /* minimum number of rows with which a map becomes an item */
 };

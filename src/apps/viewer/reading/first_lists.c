@@ -1,7 +1,7 @@
 /* first_lists.c -- the lists of items that the first screen of a page asks for; see first_lists.h.
  *
  * The numbers here are those of document.js and rounds.js. When the page asks for another list, it
- * reads all items, so a wrong number makes it slow, and nothing else.
+ * reads all items, so a wrong number here only makes the page slower.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Works with more parts are closed at first. Of a loop the first and the last rounds are shown. */
+/* Works with more parts are closed at first. The first and the last rounds of a loop are shown. */
 enum { OPENED_PARTS = 12, FIRST_ROUNDS = 20, LAST_ROUNDS = 3, AT_ONCE = 100, ROWS_AT_ONCE = 50 };
 enum { MAX_ITEMS = 500 };
 
@@ -51,7 +51,8 @@ static uint32_t shown_parts(pdl_shape shape, uint32_t n) {
  * least one item. */
 static void put_inside(first_lists *f, uint32_t item);
 
-/* Appends the list of n parts of an item from number `from` on, and then the lists of these. */
+/* Appends the list of n parts of an item from number `from` on, and then the lists inside these
+ * parts. */
 static void put_list(first_lists *f, uint32_t item, uint32_t from, uint32_t n) {
     uint32_t at = 0;
     if (!n || n > f->left) return;

@@ -15,7 +15,7 @@
 /* Returns the value of the first name with a known value in an expression; NULL when there is
  * none. */
 static const pdl_named_value *value_in(const pdl_provenance *o, pdl_str expr) {
-    if (!expr.n) return NULL; /* p may be NULL, to which nothing may be added */
+    if (!expr.n) return NULL; /* p may be NULL, and C does not allow adding to NULL */
     const char *p = expr.p, *end = expr.p + expr.n, *start = NULL;
     for (;;) {
         const char *here = p;

@@ -74,7 +74,7 @@ typedef struct reading_walk {
     /* 1 + the box that is visited again to print its text, or the rest of its text; 0 when there is
      * none */
     uint32_t again;
-    size_t printed; /* how many bytes of its text were printed before */
+    size_t printed; /* how many bytes of that box's text were printed before */
 } walk;
 
 static const pdl_box *box_at(const walk *w, uint32_t i) { return &w->doc->boxes.p[i]; }

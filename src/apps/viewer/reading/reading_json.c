@@ -123,8 +123,8 @@ static bool shows_source(const pdl_reading *r, const pdl_item *x) {
     return x->shape != PDL_SHAPE_note && (x->shape != PDL_SHAPE_setup || x->name.n);
 }
 
-/* Marks an item that is in progress. By the place of the item, the page finds the text that is
- * arriving. */
+/* Marks an item that is in progress. The page finds the text that is arriving by the place of the
+ * item. */
 static void put_running(pdl_buf *out) { pdl_json_put_text(out, "state", PDL_STR("running")); }
 
 /* Appends the name of the model without its provider. */

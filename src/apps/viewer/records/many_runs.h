@@ -70,8 +70,8 @@ typedef struct pdl_distribution_parts {
 PDL_MUST bool pdl_distribution_page(pdl_vref d, const pdl_distribution_parts *parts,
                                     pdl_view_run **out, pdl_err *err);
 
-/* Returns false when no object in the JSON text has this key, which is written with its quotes. A
- * trace of a hundred megabytes is not parsed to see that it is no record. */
+/* Returns false when no object in the JSON text has this key, which is written with its quotes. So
+ * a trace of a hundred megabytes need not be parsed to see that it is no record. */
 bool pdl_may_have_member(pdl_str json, const char *quoted);
 /* Returns the next line of *rest as JSON, owned, or absent when there is none. Lines that are no
  * JSON object are left out. */

@@ -2,8 +2,8 @@
  *
  * A row with the same place and the same request matches. Otherwise a row with the same request
  * matches if it is the only such row inside the same parent block. So a line that is inserted above
- * does not make the effects below it run again. An action is reused only at its own place. A
- * similar action at another place does not replace it; then the user is asked (moved_actions.c).
+ * does not make the effects below it run again. An action is reused only at its own place. When
+ * only another place has the same action, the user is asked (moved_actions.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -10,9 +10,10 @@
 #include "value/val.h"
 
 typedef enum pdl_thinking {
-    PDL_THINKING_BUDGET,   /* a number of tokens; the form of models without a row */
-    PDL_THINKING_ADAPTIVE, /* the model decides, when it is asked to; a budget is refused */
-    /* the model decides in any case; a budget, and a tool that is forced, are refused */
+    PDL_THINKING_BUDGET, /* a number of tokens; the form of models without a row */
+    /* the model decides how much it thinks, if the request asks it to think; a budget is refused */
+    PDL_THINKING_ADAPTIVE,
+    /* the model always decides how much it thinks; a budget and a forced tool are refused */
     PDL_THINKING_ALWAYS,
     PDL_THINKING_LEVEL,     /* a word from low to high */
     PDL_THINKING_LEVEL_TWO, /* low or high */

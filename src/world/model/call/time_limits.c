@@ -21,7 +21,8 @@ typedef struct layer {
 } layer;
 
 static const struct {
-    const char *name; /* the name in texts; NULL for a bare number */
+    /* the name in texts such as "connect=5"; NULL for the limit of a bare number */
+    const char *name;
     const char *parameter;
 } limits[N_LIMITS] = {
     [BARE] = {NULL, "timeout"},

@@ -117,8 +117,8 @@ static bool takes_mark(const pdl_mark_form *f, pdl_vref block) {
     return !pdl_str_is(type, "thinking") && !pdl_str_is(type, "redacted_thinking");
 }
 
-/* How marks are set. left is the number of marks that may still be added. later is a long mark that
- * the program set after this point, or absent. */
+/* The state of setting marks. left is the number of marks that may still be added. later is a long
+ * mark that the program set after this point, or absent. */
 typedef struct marking {
     unsigned left;
     pdl_val later;

@@ -206,7 +206,7 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
         bool is_only = pdl_list_len(tools) == 0;
         tools = pdl_list_push(tools, schema_tool(schema));
         a->forced_tool = true;
-        /* The service refuses to force a tool while it thinks. */
+        /* The service refuses to force a tool while the model thinks. */
         if (is_only && pdl_is_absent(how) && !thinks)
             how = pdl_dict_putz(block_of("tool"), "name", pdl_textz(PDL_SCHEMA_TOOL));
     }

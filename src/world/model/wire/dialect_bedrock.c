@@ -273,7 +273,8 @@ static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     return pdl_dict_putz(config, "maxTokens", pdl_int(budget + PDL_ANSWER_TOKENS));
 }
 
-/* Refuses the choice "none", which the service cannot express: it may call any tool of the list. */
+/* Refuses the choice "none", which the service cannot express: the model would be free to call any
+ * tool of the list. */
 static bool check_choice(const pdl_ask *a, pdl_err *err) {
     pdl_unsupported u = {pdl_absent()};
     if (pdl_text_is(pdl_dict_getz(a->params, "tool_choice"), "none"))
@@ -470,9 +471,9 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-/* Returns where this model accepts marks. The address of an inference profile does not contain
- * the name of its model. There only texts get marks, and only when the program requests marks
- * (`own`). */
+/* Returns where this model accepts marks. The address of an inference profile does not contain the
+ * name of its model. With such an address, only texts get marks, and only when the program requests
+ * marks (`own`). */
 static pdl_mark_places mark_places(pdl_str model, bool own) {
     static const struct {
         const char *word;

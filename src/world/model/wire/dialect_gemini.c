@@ -140,8 +140,8 @@ static bool takes_arguments(pdl_vref schema) {
     return pdl_is_dict(props) && pdl_dict_len(props) > 0;
 }
 
-/* Adds the parameters of a function in the form that can say them. The first generation of models
- * has one form only. */
+/* Adds the parameters of a function in the form that can express them. The first generation of
+ * models has one form only. */
 static pdl_val put_parameters(const pdl_ask *a, pdl_vref schema, pdl_val declaration) {
     static const char *const refused[] = {"additionalProperties", "strict", "$schema", NULL};
     pdl_val reduced = pdl_structured_without(schema, refused);
@@ -495,7 +495,7 @@ static void add_candidate(pdl_vref c, pdl_reply_builder *d) {
 }
 
 /* Makes an error of a prompt that the service refused: an answer without candidates, which gives
- * the reason. With candidates the reason is only why the text ends. */
+ * the reason. When there are candidates, the reason only explains why the text ends. */
 static void add_block(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref feedback = get(json, "promptFeedback", "prompt_feedback"),
              reason = get(feedback, "blockReason", "block_reason"),

@@ -108,7 +108,7 @@ static void put_exception(pdl_str type, pdl_str payload, pdl_buf *out) {
     pdl_json_put_key(out, "error");
     pdl_json_open(out, '{');
     put_text(out, "code", type);
-    if (more) { /* it has the end of the object */
+    if (more) { /* the payload has the end of the object */
         pdl_buf_putc(out, ',');
         pdl_utf8_repair(out, pdl_str_sub(p, 1, p.n));
         return;

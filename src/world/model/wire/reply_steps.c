@@ -209,8 +209,8 @@ bool pdl_reply_is_void(pdl_vref v) {
 }
 
 /* Returns true when v is a part of a message: it has a type, or it has a text and nothing else. An
- * object without a type that has more than a text, such as {text, score}, is an answer, of which
- * nothing may be lost. */
+ * object without a type that has more than a text, such as {text, score}, is an answer, and must be
+ * kept completely. */
 static bool is_part(pdl_vref v) {
     if (pdl_member_str(v, "type").n > 0) return true;
     if (!pdl_is_str(pdl_member(v, "text"))) return false;

@@ -20,7 +20,8 @@
 
 typedef pdl_reply_builder_tool tool;
 
-/* Calls are only compared with each other when there are at most this many, as from any model. */
+/* Calls are compared with each other only when there are at most this many. A real model makes
+ * fewer. */
 enum { MAX_COMPARED = 256 };
 
 void pdl_reply_tools_fini(pdl_reply_builder *d) {

@@ -153,7 +153,8 @@ static bool landlock(const sandbox_spec *s) {
     if (abi < 1) return false;
     uint64_t all = handled_by(abi);
     bool scopes = abi >= LANDLOCK_SCOPES;
-    ruleset_attr attr = {.fs = all, .scoped = scopes ? 3 : 0}; /* abstract sockets, and signals */
+    /* confines abstract sockets, and signals */
+    ruleset_attr attr = {.fs = all, .scoped = scopes ? 3 : 0};
     size_t size = scopes ? sizeof attr : sizeof attr.fs;
     int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
     if (rules < 0) return false;

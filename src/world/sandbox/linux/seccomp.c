@@ -128,8 +128,9 @@ static const int of_inodes[] = {
 #endif
 };
 
-/* Requests that change a file without writing to it, refused for the same reason: flags, numbers of
- * versions, and verity and encryption, after which no program can write the file. */
+/* Requests that change a file without writing to it, and that are refused when no mount makes the
+ * files outside read-only. They change flags and version numbers, or turn on verity or encryption,
+ * after which no program can write the file. */
 static const uint32_t of_flags[] = {
     FS_IOC_SETFLAGS,
     FS_IOC_FSSETXATTR,
@@ -219,7 +220,7 @@ typedef struct {
     uint32_t values[4];
 } allowed_values;
 
-/* Refuses a call with another value. */
+/* Refuses a call whose argument has another value. */
 static void refuse_other_values(program *f, const allowed_values *a, int e) {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(a->n + 4), (uint32_t)a->nr);
     load_argument(f, a->arg);

@@ -21,7 +21,7 @@ typedef struct pong {
     pdl_buf why;
 } pong;
 
-/* Returns how a transfer ended. The words are always the same. */
+/* Describes how a transfer ended. The words do not depend on the library that made the transfer. */
 static const char *what_happened(pdl_http_end end) {
     if (end == PDL_HTTP_CONNECT) return "no server can be reached there";
     if (end == PDL_HTTP_TIMEOUT) return "it does not answer within 2 seconds";

@@ -80,8 +80,8 @@ struct pdl_store {
     size_t pending;
     row_keys by_key, by_parent; /* rows that existed at the first search */
     bool has_keys;
-    /* The ids of messages by the beginning of their hash, in memory for the reason that row_keys
-     * is; read at the first search. */
+    /* The ids of messages by the beginning of their hash. They are read at the first search, and
+     * kept in memory for the same reason as row_keys. */
     pdl_idmap by_hash;
     bool has_hashes;
     log_room room;
