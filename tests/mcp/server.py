@@ -27,6 +27,10 @@ def tool(name, props=None, required=(), **more):
     return {"name": name, "inputSchema": {"type": "object", "properties": props or {}, "required": list(required)}, **more}
 
 
+def tool_of(name, schema):
+    return {"name": name, "inputSchema": {"type": "object", **schema}}
+
+
 TOOLS = [
     tool("echo", {"text": TEXT, "times": {"type": "integer", "default": 1}}, ["text"], description="Says ${ it } again"),
     tool("env"), tool("fail", {"why": TEXT}, ["why"]), tool("many"), tool("slow", {"seconds": {"type": "number"}}, ["seconds"]),
@@ -35,7 +39,20 @@ TOOLS = [
     tool("tools"), tool("change"), tool("none"), tool("mixed"),
     tool("mark", {"text": TEXT, "seconds": {"type": "number"}}, ["text"]), tool("needs_task", execution={"taskSupport": "required"}),
     tool("may_task", execution={"taskSupport": "optional"}),
+    # Which arguments their schemas allow besides those that they name: test_arguments.py.
+    {"name": "bare", "inputSchema": {}},
+    {"name": "open", "inputSchema": {"type": "object"}},
+    {"name": "call_tool", "inputSchema": {"type": "object", "additionalProperties": False}},
+    tool_of("some", {"properties": {"text": TEXT, "n": {"type": "integer"}}, "required": ["text"]}),
+    tool_of("closed", {"properties": {"text": TEXT, "n": {"type": "integer"}}, "required": ["text"], "additionalProperties": False}),
+    tool_of("nothing", {"properties": {}, "additionalProperties": False}),
+    tool_of("numbers", {"additionalProperties": {"type": "integer"}}),
+    tool_of("patterns", {"properties": {"text": TEXT}, "patternProperties": {"^x-": TEXT}, "additionalProperties": False}),
+    tool_of("wrong_pattern", {"patternProperties": {"(": TEXT}, "additionalProperties": False}),
+    tool_of("refers", {"additionalProperties": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}}),
+    tool_of("names", {"propertyNames": {"maxLength": 2}}),
 ]
+ECHOES = ("odd", "bare", "open", "some", "closed", "nothing", "numbers", "patterns", "wrong_pattern", "refers", "names")
 marked = []     # by the tool `mark`: what was called, in the order in which the calls ended
 
 
@@ -57,7 +74,7 @@ def call(name, a):
         time.sleep(a.get("seconds", 0))
         marked.append(a["text"])
         return result(" ".join(marked))
-    if name == "odd":
+    if name in ECHOES:
         return result(json.dumps(a, sort_keys=True))
     if name == "mixed":
         return {"content": [{"type": "text", "text": "one"}, {"type": "image", "data": "QUJD", "mimeType": "image/png"},

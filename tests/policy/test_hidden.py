@@ -19,6 +19,8 @@ HIDES = [{"sink": s, "deny": ["secret"]} for s in ("output", "trace", "journal")
 CALLS = {
     "s.f(a=x)": "argument a of sink tool s/f: from secret", "s.f(a={'b': [1, x]})": "argument a.b.1 of sink tool s/f: from secret",
     "s.f(a={x: 1})": "argument [secret] of sink tool s/f: from secret", "s.f(a=dict([[x, 1]]))": "argument [secret] of sink tool s/f: from secret",
+    "s.f(b=x)": "argument b of sink tool s/f: from secret", "s.f(**{x: 1})": "argument [secret] of sink tool s/f: from secret",
+    "s.f(b={x: 1})": "argument [secret] of sink tool s/f: from secret",
     "s.f(**{'a': x})": "argument a of sink tool s/f: from secret", "s.call_tool('f', {'a': x})": "argument a of sink tool s/f: from secret",
     "pdl_tool_call('s', x, {'a': 1})": "argument a of sink tool [secret]: from secret",
     "pdl_tool_call('s', 'f', {'a': x})": "argument a of sink tool s/f: from secret", "pdl_tool_call('s', 'f', {x: 1})": "argument [secret] of sink tool s/f: from secret",

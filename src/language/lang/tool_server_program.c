@@ -6,8 +6,9 @@
  */
 #include "lang/tool_server_program.h"
 
-#include "base/limits.h"
 #include "base/word_list.h"
+#include "lang/tool_arguments.h"
+#include "native/native.h"
 #include "types/type.h"
 #include "value/text.h"
 #include "yaml/yaml.h"
@@ -85,23 +86,6 @@ static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-/* Returns true when v has a reference. A reference points into the whole schema, so it has no
- * meaning in the schema of one argument. */
-static bool has_reference(pdl_vref v, unsigned depth) {
-    if (depth > PDL_MAX_SCHEMA_DEPTH) return true;
-    if (pdl_is_list(v)) {
-        for (size_t i = 0; i < pdl_list_len(v); i++)
-            if (has_reference(pdl_list_at(v, i), depth + 1)) return true;
-    } else if (pdl_is_dict(v)) {
-        for (size_t i = 0; i < pdl_dict_len(v); i++) {
-            pdl_vref k = pdl_dict_key_at(v, i);
-            if (pdl_text_is(k, "$ref") || pdl_text_is(k, "$dynamicRef")) return true;
-            if (has_reference(pdl_dict_val_at(v, i), depth + 1)) return true;
-        }
-    }
-    return false;
-}
-
 static bool is_type(pdl_vref v) {
     pdl_arena *a = pdl_arena_make();
     const pdl_type *t = NULL;
@@ -116,7 +100,7 @@ static bool is_type(pdl_vref v) {
  * a schema without both accepts every value. */
 static pdl_val type_of(pdl_vref schema) {
     static const char *const all[] = {"null", "boolean", "string", "number", "array", "object"};
-    if (!pdl_is_dict(schema) || has_reference(schema, 0)) return pdl_null();
+    if (!pdl_is_dict(schema) || pdl_tool_has_reference(schema)) return pdl_null();
     bool typed =
         !pdl_is_absent(pdl_dict_getz(schema, "type")) || pdl_is_list(pdl_dict_getz(schema, "enum"));
     pdl_val t = pdl_keep(schema);
@@ -226,10 +210,13 @@ static pdl_val declaration_of(pdl_str name, pdl_vref tool) {
     return pdl_dict_putz(d, "function", f);
 }
 
-/* Returns true when the tool has a parameter with the name by which a call passes its context. */
-static bool takes_context(pdl_vref tool) {
+/* Returns true when the tool has a function. It has none when its name is not a word or is that of
+ * a member, or when a parameter has a name by which a call passes something else. */
+static bool has_function(pdl_vref tool) {
     pdl_vref props = pdl_dict_getz(pdl_dict_getz(tool, "inputSchema"), "properties");
-    return pdl_is_dict(props) && !pdl_is_absent(pdl_dict_getz(props, "pdl_context"));
+    if (!is_member_name(pdl_str_get(pdl_dict_getz(tool, "name")))) return false;
+    return !pdl_is_dict(props) || (pdl_is_absent(pdl_dict_getz(props, "pdl_context")) &&
+                                   pdl_is_absent(pdl_dict_getz(props, PDL_TOOL_OTHERS)));
 }
 
 static bool is_tool(pdl_vref t) {
@@ -253,7 +240,7 @@ static void add_tool(pdl_str server, pdl_vref tool, pdl_val *taken, pdl_val *def
         pdl_str_repr(pdl_str_get(name), renamed);
     }
     pdl_buf_fini(&b);
-    if (is_member_name(pdl_str_get(name)) && !takes_context(tool))
+    if (has_function(tool))
         *defs = pdl_dict_put(*defs, pdl_keep(name), tool_function(server, tool));
 }
 
@@ -267,6 +254,17 @@ static void give_back(pdl_str server, pdl_val *taken) {
     }
     pdl_drop(*taken);
     *taken = kept;
+}
+
+/* Takes out the tools that are called like the program's own functions. */
+static pdl_val without_members(pdl_val declared) {
+    static const char *const functions[] = {"call_tool", "request"};
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        pdl_val name = pdl_textz(functions[i]);
+        declared = pdl_dict_del(declared, name);
+        pdl_drop(name);
+    }
+    return declared;
 }
 
 pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_buf *text) {
@@ -288,5 +286,5 @@ pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_bu
     if (!pdl_yaml_write(program, text, &err))
         pdl_err_fini(&err); /* the schema is too deep; loading the program reports it */
     pdl_drop(program);
-    return declared;
+    return without_members(declared);
 }

@@ -23,7 +23,7 @@
 /* Writes the program for the tools (a list in the form of servers) of a server. *taken, a dict, has
  * the names by which models call the tools of other servers; this server's names are added, with
  * the server's name as a prefix where a name is taken. Returns an owned dict from the name of each
- * tool to its declaration. */
+ * tool to its declaration, without the tools that are named as the program's own functions. */
 pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_buf *text);
 
 #endif

@@ -35,6 +35,10 @@ typedef struct pdl_native_env {
     void *user;
 } pdl_native_env;
 
+/* The variable in which the function of a tool finds, as a dict, the arguments for which it has no
+ * parameter (lang/tool_arguments.h). It is unbound when there are none. */
+#define PDL_TOOL_OTHERS "pdl_other_arguments"
+
 /* The function of a native. argv has the parameters in the order of the row. In rows with
  * PDL_N_VARARGS, further positional arguments follow in argv[n_params..argc). In rows with
  * PDL_N_KWARGS, kwargs is a dict of unknown keywords, or absent. The result is owned. */
@@ -164,6 +168,7 @@ typedef struct pdl_call_args {
     const pdl_str *kw_names; /* the names of the keyword arguments, or NULL */
     const pdl_val *kw;       /* their values */
     size_t n_kw;
+    pdl_label of_names; /* labels of the names that are from a dict (**d) */
 } pdl_call_args;
 
 /* Binds the arguments to the row's parameters and calls its function. Errors are in the words of

@@ -55,7 +55,7 @@ static void check(const row *r, const pdl_native_env *env) {
     }
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    const pdl_call_args given = {pos, 1 + pdl_list_len(args), names, kv, pdl_dict_len(kw)};
+    const pdl_call_args given = {pos, 1 + pdl_list_len(args), names, kv, pdl_dict_len(kw), 0};
     if (pdl_native_call(n, env, &given, &got, &err)) {
         t_assert(pdl_val_repr(got, &b, &err));
         pdl_drop(got);
@@ -232,7 +232,7 @@ static void cells_keep_state(void **state) {
     pdl_val ns, x, j;
     const pdl_str names[] = {PDL_STR("n")};
     const pdl_val values[] = {pdl_int(1)};
-    const pdl_call_args named = {NULL, 0, names, values, 1}, nothing = {0};
+    const pdl_call_args named = {NULL, 0, names, values, 1, 0}, nothing = {0};
     t_assert(pdl_native_call(pdl_global_find(t_str("namespace")), &env, &named, &ns, &err));
     t_assert(pdl_is_namespace(ns) && pdl_namespace_set(ns, t_str("n"), pdl_int(5), &err));
     t_assert(pdl_attr(ns, t_str("n"), &x, &err) && pdl_int_of(x) == 5);

@@ -236,7 +236,7 @@ static bool binds(const signature *s, const pdl_sig_args *args, pdl_buf *problem
     pdl_err err = {0};
     for (size_t i = 0; i < args->n_pos; i++) pos[i] = i ? pdl_null() : example_of(args->pos[0]);
     for (size_t i = 0; i < args->n_kw; i++) kw[i] = pdl_null();
-    const pdl_call_args given = {pos, args->n_pos, args->kw_names, kw, args->n_kw};
+    const pdl_call_args given = {pos, args->n_pos, args->kw_names, kw, args->n_kw, 0};
     bool ok = pdl_native_call(&stub, &(pdl_native_env){0}, &given, &out, &err);
     if (ok)
         pdl_drop(out);

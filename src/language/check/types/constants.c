@@ -189,7 +189,7 @@ const pdl_ty *pdl_fold_call(pdl_arena *a, const pdl_native *row, const pdl_sig_a
     for (size_t i = 0; i < args->n_pos; i++) pos[i] = pdl_keep(args->pos[i]->value);
     for (size_t i = 0; i < args->n_kw; i++) kw[i] = pdl_keep(args->kw[i]->value);
     const pdl_native_env env = {.lenient = lenient};
-    const pdl_call_args given = {pos, args->n_pos, args->kw_names, kw, args->n_kw};
+    const pdl_call_args given = {pos, args->n_pos, args->kw_names, kw, args->n_kw, 0};
     bool ok = pdl_native_call(row, &env, &given, &out, err);
     for (size_t i = 0; i < args->n_pos; i++) pdl_drop(pos[i]);
     for (size_t i = 0; i < args->n_kw; i++) pdl_drop(kw[i]);

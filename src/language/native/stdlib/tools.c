@@ -34,6 +34,14 @@ static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pd
     return pdl_tuple_new((pdl_val[]){pdl_textz("tool"), r}, 2);
 }
 
+/* Adds the arguments for which the tool's function has no parameter. */
+static pdl_val with_others(const pdl_native_env *env, pdl_val d) {
+    pdl_vref others = env->variable(env->user, PDL_STR(PDL_TOOL_OTHERS));
+    for (size_t i = 0; pdl_is_dict(others) && i < pdl_dict_len(others); i++)
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(others, i)), pdl_dict_part(others, i));
+    return d;
+}
+
 /* Returns the named variables that exist, because a parameter without a value is not sent. */
 static bool given_variables(const pdl_native_env *env, pdl_vref names, pdl_val *out, pdl_err *err) {
     if (!env->variable) return pdl_err_host(err, "RuntimeError", "there are no variables here");
@@ -43,7 +51,7 @@ static bool given_variables(const pdl_native_env *env, pdl_vref names, pdl_val *
         pdl_vref v = pdl_is_str(key) ? env->variable(env->user, pdl_str_get(key)) : pdl_absent();
         if (!pdl_is_absent(v)) d = pdl_dict_put(d, pdl_keep(key), pdl_keep(v));
     }
-    *out = d;
+    *out = with_others(env, d);
     return true;
 }
 

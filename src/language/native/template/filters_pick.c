@@ -43,7 +43,7 @@ static bool action_init(action *a, bool test, const pdl_val *pos, size_t n, pdl_
         a->kw_names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
         a->kw[i] = pdl_keep(pdl_dict_val_at(kwargs, i));
     }
-    a->args = (pdl_call_args){a->pos, n, a->kw_names, a->kw, n_kw};
+    a->args = (pdl_call_args){a->pos, n, a->kw_names, a->kw, n_kw, 0};
     return true;
 }
 

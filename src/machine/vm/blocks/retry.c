@@ -518,7 +518,7 @@ pdl_step pdl_op_EXPECT(pdl_fiber *f, pdl_err *err) {
     kwv[n++] = next_context(f, block(f)->attempts);
     pdl_keep(func);
     pdl_vm_cut_stack(f, f->stack.n - 2);
-    return pdl_vm_call_closure(f, func, &(pdl_call_args){NULL, 0, kw, kwv, n}, err);
+    return pdl_vm_call_closure(f, func, &(pdl_call_args){NULL, 0, kw, kwv, n, 0}, err);
 }
 
 static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {

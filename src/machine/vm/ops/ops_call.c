@@ -77,7 +77,7 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
     size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
     pdl_val *base = f->stack.p + f->stack.n - n - first;
     *s = (spread){
-        .args = {base, first + sh->n_pos, sh->kw, base + first + sh->n_pos, sh->n_kw},
+        .args = {base, first + sh->n_pos, sh->kw, base + first + sh->n_pos, sh->n_kw, 0},
         .walked = pdl_absent(),
     };
     if (!sh->star && !sh->starstar) return true;
@@ -100,8 +100,10 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
                 return pdl_err_host(err, "TypeError", "keywords must be strings");
             if (!is_new_keyword(sh, pdl_str_get(pdl_dict_key_at(d, i)), err)) return false;
             *pdl_vec_push(&s->names) = pdl_str_get(pdl_dict_key_at(d, i));
-            *pdl_vec_push(&s->all) =
-                pdl_with_label(pdl_lent(pdl_dict_val_at(d, i)), pdl_label_of_part(d));
+            /* the key decides which argument gets the value */
+            pdl_label label = pdl_label_of_part(d) | pdl_label_of(pdl_dict_key_at(d, i));
+            *pdl_vec_push(&s->all) = pdl_with_label(pdl_lent(pdl_dict_val_at(d, i)), label);
+            s->args.of_names |= label;
         }
     }
     s->args.pos = s->all.p;
@@ -121,7 +123,7 @@ static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *
     const pdl_native_env *env = pdl_vm_native_env(f);
     if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* the arguments have the right order already */
         const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
-        const pdl_call_args args = {pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw};
+        const pdl_call_args args = {pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw, 0};
         return pdl_native_call(row, env, &args, out, err);
     }
     spread s;
@@ -182,8 +184,9 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         pdl_val *kept = PDL_NEW_N(pdl_val, s->args.n_pos + s->args.n_kw);
         for (size_t i = 0; i < s->args.n_pos; i++) kept[i] = pdl_keep(s->args.pos[i]);
         for (size_t i = 0; i < s->args.n_kw; i++) kept[s->args.n_pos + i] = pdl_keep(s->args.kw[i]);
-        const pdl_call_args args = {kept, s->args.n_pos, s->args.kw_names, kept + s->args.n_pos,
-                                    s->args.n_kw};
+        const pdl_call_args args = {
+            kept,         s->args.n_pos,   s->args.kw_names, kept + s->args.n_pos,
+            s->args.n_kw, s->args.of_names};
         pdl_step st = pdl_vm_call_closure(f, func, &args, err);
         pdl_free(kept);
         return st == PDL_STEP_DONE ? drop_under_frame(f, drop, false) : st;
@@ -201,7 +204,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
             return step_of(
                 pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
         for (size_t i = 0; i < s->args.n_pos; i++) with[n++] = s->args.pos[i];
-        const pdl_call_args args = {with, n, s->args.kw_names, s->args.kw, s->args.n_kw};
+        const pdl_call_args args = {with, n, s->args.kw_names, s->args.kw, s->args.n_kw, 0};
         if (!pdl_native_call(row, pdl_vm_native_env(f), &args, &out, err)) return PDL_STEP_FAIL;
         if (row->flags & PDL_N_EFFECT) {
             pdl_step st = call_effect(f, out, pdl_label_of(callee), &out, err);

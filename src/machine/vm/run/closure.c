@@ -8,6 +8,7 @@
 #include "vm/closure.h"
 #include "base/limits.h"
 #include "compile/compile.h"
+#include "lang/tool_arguments.h"
 #include "lang/walk.h"
 #include "value/context.h"
 #include "value/func.h"
@@ -21,6 +22,7 @@
 #include "vm/ops.h"
 #include "vm/output_order.h"
 #include "vm/run.h"
+#include "vm/run/tool_call.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
 
@@ -233,17 +235,48 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     return step_of(ok);
 }
 
+/* Checks the arguments of a tool for which its function has no parameter, as far as the schema of
+ * the tool says what they are. */
+static pdl_step check_others(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c,
+                             pdl_val *others, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, others, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val schema = pdl_tool_others_schema(pdl_vm_tool_schema(c));
+    pdl_arena *a = pdl_arena_make();
+    const pdl_type *t = NULL;
+    pdl_err none = {0}, why = {0};
+    bool ok = true;
+    if (!pdl_is_absent(schema) && pdl_type_from_val(a, schema, &t, &none)) {
+        const pdl_node *node = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
+        pdl_loc loc = b->args ? b->args->loc : b->head.loc;
+        pdl_checked of = {"during function call to", call_source(b), loc, node};
+        /* a schema that is wrong itself is left to the server */
+        ok = pdl_vm_check_value(f->run, t, others, &of, &why) || why.kind == PDL_E_schema;
+        if (!ok) pdl_err_move(err, &why);
+        if (!ok) err->label |= pdl_label_of(c->base.signature);
+    }
+    pdl_err_fini(&none);
+    pdl_err_fini(&why);
+    pdl_arena_free(a);
+    pdl_drop(schema);
+    return step_of(ok);
+}
+
 /* Binds the arguments of any call. Makes the scope of the body, and its context if one is given.
  * Both are set only when the result is DONE. */
 static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c,
                           pdl_scope **scope, pdl_val *ctx, pdl_err *err) {
-    pdl_val given = pdl_keep(*under(f, 1)), context = pdl_absent();
+    pdl_val given = pdl_keep(*under(f, 1)), context = pdl_absent(), others = pdl_absent();
     pdl_step s = take_context(f, &given, &context, err);
+    if (s == PDL_STEP_DONE) s = step_of(pdl_vm_take_others(b, c, &given, &others, err));
     if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
+    if (s == PDL_STEP_DONE && !pdl_is_absent(others)) s = check_others(f, b, c, &others, err);
     if (s == PDL_STEP_DONE) {
         *scope = bind_params(body_scope(c, *top(f)), c->info, given);
+        *scope = pdl_vm_bind_others(f->run, c, *scope, others);
         *ctx = context;
     } else {
+        pdl_drop(others);
         pdl_drop(context);
     }
     pdl_drop(given);
@@ -321,44 +354,67 @@ static void push_instance(pdl_fiber *f, pdl_closure *c) {
     };
 }
 
-pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *args, pdl_err *err) {
-    const pdl_val *pos = args->pos, *kwv = args->kw;
-    const pdl_str *kw = args->kw_names;
-    size_t n_pos = args->n_pos, n_kw = args->n_kw;
-    pdl_closure *c = closure_of(func);
+/* Checks the arguments of a call from an expression. Sets *ctx to the context that is given, if
+ * any. */
+static bool accept_args(const pdl_fiber *f, const pdl_closure *c, const pdl_call_args *args,
+                        pdl_val *ctx, pdl_err *err) {
     const pdl_func_info *info = c->info;
-    bool ok = !too_deep(f, err);
-    if (ok && n_pos > info->n_params) {
-        ok = pdl_err_set(err, PDL_E_type, c->loc, "Too many arguments to the call%s%.*s",
-                         info->name_text.n ? " of " : "", PDL_FMT(info->name_text));
+    bool ok = true;
+    if (args->n_pos > info->n_params)
+        return pdl_err_set(err, PDL_E_type, c->loc, "Too many arguments to the call%s%.*s",
+                           info->name_text.n ? " of " : "", PDL_FMT(info->name_text));
+    for (size_t i = 0; ok && i < args->n_pos; i++)
+        if (info->params[i] == f->run->code.names.context)
+            ok = pdl_context_from(args->pos[i], ctx, err);
+    for (size_t i = 0; ok && i < args->n_kw; i++) {
+        if (pdl_str_is(args->kw_names[i], "pdl_context"))
+            ok = pdl_context_from(args->kw[i], ctx, err);
+        else
+            ok = pdl_vm_tool_takes(c, args->kw_names[i], args->of_names, err);
     }
+    return ok;
+}
+
+/* Binds the arguments of a call from an expression. Takes s and the values. A name that is not a
+ * parameter is bound as well, except for a tool. */
+static pdl_scope *bind_call(const pdl_fiber *f, const pdl_closure *c, pdl_scope *s,
+                            const pdl_call_args *args) {
+    const pdl_func_info *info = c->info;
+    pdl_val others = pdl_absent();
+    for (size_t i = args->n_pos; i < info->n_params; i++)
+        if (!pdl_is_absent(pdl_scope_find(s, info->params[i])))
+            s = pdl_scope_del(s, info->params[i]);
+    for (size_t i = 0; i < args->n_pos; i++) {
+        if (info->params[i] == f->run->code.names.context)
+            pdl_drop(args->pos[i]);
+        else
+            s = pdl_scope_put(s, info->params[i], args->pos[i]);
+    }
+    for (size_t i = 0; i < args->n_kw; i++) {
+        pdl_str name = args->kw_names[i];
+        if (pdl_str_is(name, "pdl_context")) {
+            pdl_drop(args->kw[i]);
+        } else if (pdl_vm_is_other(c, name)) {
+            if (pdl_is_absent(others)) others = pdl_dict_new(1);
+            pdl_val key = pdl_with_label(pdl_text(name), args->of_names);
+            others = pdl_dict_put(others, key, args->kw[i]);
+        } else {
+            s = pdl_scope_put(s, pdl_intern(f->run->opt.names, name), args->kw[i]);
+        }
+    }
+    return pdl_vm_bind_others(f->run, c, s, others);
+}
+
+pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *args, pdl_err *err) {
+    pdl_closure *c = closure_of(func);
     pdl_val ctx = pdl_absent();
-    for (size_t i = 0; ok && i < n_pos; i++)
-        if (info->params[i] == f->run->code.names.context) ok = pdl_context_from(pos[i], &ctx, err);
-    for (size_t i = 0; ok && i < n_kw; i++)
-        if (pdl_str_is(kw[i], "pdl_context")) ok = pdl_context_from(kwv[i], &ctx, err);
-    if (!ok) {
-        drop_all(pos, n_pos);
-        drop_all(kwv, n_kw);
+    if (too_deep(f, err) || !accept_args(f, c, args, &ctx, err)) {
+        drop_all(args->pos, args->n_pos);
+        drop_all(args->kw, args->n_kw);
         pdl_drop(func);
         return PDL_STEP_FAIL;
     }
-    pdl_scope *scope = body_scope(c, func);
-    for (size_t i = n_pos; i < info->n_params; i++)
-        if (!pdl_is_absent(pdl_scope_find(scope, info->params[i])))
-            scope = pdl_scope_del(scope, info->params[i]);
-    for (size_t i = 0; i < n_pos; i++) {
-        if (info->params[i] == f->run->code.names.context)
-            pdl_drop(pos[i]);
-        else
-            scope = pdl_scope_put(scope, info->params[i], pos[i]);
-    }
-    for (size_t i = 0; i < n_kw; i++) {
-        if (pdl_str_is(kw[i], "pdl_context"))
-            pdl_drop(kwv[i]);
-        else
-            scope = pdl_scope_put(scope, pdl_intern(f->run->opt.names, kw[i]), kwv[i]);
-    }
+    pdl_scope *scope = bind_call(f, c, body_scope(c, func), args);
     pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
     pdl_vm_frame_push(f, FRAME_EXPR, c->code, entry_of(c), loc);
     push_instance(f, c);
@@ -493,7 +549,7 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     pdl_handles_made(kwargs, pdl_label_of(kwargs));
     /* so that an error in the call itself is reported at the right place */
     f->pc = entry_of(c) + 1;
-    const pdl_call_args given = {vals, n, names, vals + n, n_kw};
+    const pdl_call_args given = {vals, n, names, vals + n, n_kw, pdl_label_of(kwargs)};
     pdl_step s = pdl_vm_call_closure(f, func, &given, &err);
     pdl_free(vals);
     pdl_free(names);
