@@ -112,7 +112,9 @@ def test_schemas(folder, way):
     empty = {"type": "object", "properties": {}}
     given = [(SCHEMA, SCHEMA), ({"type": "object"}, empty), ({}, empty), (None, empty), (True, empty), ({"type": "string"}, empty), ({"type": ["object"]}, empty),
              ({"properties": {"a": {}}}, {"properties": {"a": {}}, "type": "object"}), ({"type": "object", "properties": None}, empty),
-             ({"type": "object", "additionalProperties": False}, {**empty, "additionalProperties": False}), ({"anyOf": [{}]}, {"anyOf": [{}], "type": "object"}), ({"type": ["object", "null"], "properties": {"a": {}}}, {"type": ["object", "null"], "properties": {"a": {}}})]
+             ({"type": "object", "additionalProperties": False}, {**empty, "additionalProperties": False}), ({"anyOf": [{}]}, {"anyOf": [{}], "type": "object"}), ({"type": ["object", "null"], "properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
+             ({**SCHEMA, "required": None, "title": None}, {"type": "object", "properties": SCHEMA["properties"]}), ({**SCHEMA, "type": None}, {**SCHEMA, "type": "object"}),
+             ({**SCHEMA, "type": "OBJECT"}, SCHEMA), ({"type": "object", "properties": None, "required": None}, empty), ({"type": None}, empty)]
     tools = [{"name": "t%d" % i, **({} if s is None else {"inputSchema": s})} for i, (s, _) in enumerate(given)]
     status, out, err, _ = way(folder, LIST, script(pages=[{"tools": tools}]))
     same((status, [t["function"]["parameters"] for t in json.loads(out or "[]")]), (0, [w for _, w in given]), err)

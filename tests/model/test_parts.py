@@ -79,6 +79,10 @@ def test_whole_calls(pdl, folder):
     got = raw(pdl, folder, OPEN, said)[1]["message"]["tool_calls"]
     same([c["function"]["arguments"] for c in got], ['{"u": 1}'] * 2 + ["{}"] * 4)
     same((got[0]["id"], got[3]["id"], len({c["id"] for c in got})), ("a", "7", 6))
+    for calls in ([{"id": "a", "function": f[0], **t} for t in ({}, {"type": None}, {"type": ""}, {"type": "function"})], [{"name": "t", "arguments": "{}"}], {"function": f[0]}):
+        said["choices"][0]["message"]["tool_calls"] = calls
+        got = raw(pdl, folder, OPEN, said)[1]["message"]["tool_calls"]
+        same({c["type"] for c in got}, {"function"})
 
 
 def test_the_older_form_of_calls(pdl, folder):
@@ -201,6 +205,15 @@ def test_ids(pdl, folder, model):
             check("%s, %s: nine letters or digits" % (model, name), all(re.fullmatch("[A-Za-z0-9]{9}", i) for i in made), made)
 
 
+def test_types_that_the_program_left_out(pdl, folder):
+    table = Table()
+    made = block(OPEN, table, OPEN.whole("ok"))
+    calls = [{"id": "a", "function": CALL["function"]}, {"function": CALL["function"], "type": None}, {"id": "c", "type": "custom", "custom": {"name": "t", "input": "x"}}]
+    made["input"] = {"data": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "tool_calls": calls}]}
+    run(pdl, folder, made, "--stream", "none")
+    same([c["type"] for c in table.asked[0][0]["messages"][1]["tool_calls"]], ["function", "function", "custom"])
+
+
 def test_ids_that_the_program_left_out(pdl, folder):
     def said(*ids):
         return {"role": "assistant", "content": "", "tool_calls": [{**CALL, **({"id": i} if i else {})} for i in ids]}
@@ -222,7 +235,7 @@ def test_ids_that_the_program_left_out(pdl, folder):
 
 BROUGHT = {"reasoning_content": "hm", "reasoning": "hm", "reasoning_details": [{"type": "x"}], "thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "s"}],
            "annotations": [{"type": "url"}], "refusal": "no", "audio": {"id": "a1", "data": "AAAA"}, "images": [{"type": "image_url"}], "function_call": None,
-           "provider_specific_fields": {"x": 1}, "tool_calls": None, "thought_signatures": ["s"], "citations": [1], "something_new": {"x": 1}}
+           "provider_specific_fields": {"x": 1}, "tool_calls": None, "thought_signatures": ["s"], "citations": [1], "executed_tools": [1], "something_new": {"x": 1}}
 TAKES = {"deepseek/m": {"reasoning_content": "hm"}, "moonshot/m": {"reasoning_content": "hm"}, "openai/m": {"refusal": "no", "audio": {"id": "a1"}},
          "azure/m": {"refusal": "no", "audio": {"id": "a1"}}, "openrouter/m": {"reasoning_details": [{"type": "x"}]}}
 
@@ -249,7 +262,7 @@ def test_what_goes_back(pdl, folder, model):
     run(pdl, folder, later, "--stream", "none")
     sent = table.asked[0][0]["messages"]
     left = {k: v for k, v in TAKES.get(model, {}).items() if k != "reasoning_content"}  # only within a loop of tools
-    same({k: v for k, v in sent[1].items() if k not in ("role", "content", "citations", "something_new")}, left)
+    same({k: v for k, v in sent[1].items() if k not in ("role", "content", "something_new")}, left)
     same(sent[3], own)
 
 
@@ -263,6 +276,13 @@ def test_thoughts_go_back_signed(pdl, folder):
         made["input"] = {"data": talk}
         run(pdl, folder, made, "--stream", "none")
         same(table.asked[0][0]["messages"][1]["content"][:-1], want)
+    for model, takes in (("us.anthropic.claude-sonnet-4", True), ("arn:aws:bedrock:eu-west-1:1:application-inference-profile/x", True), ("amazon.nova-pro-v1:0", False),
+                         ("us.deepseek.r1-v1:0", False), ("meta.llama3-70b-instruct-v1:0", False)):
+        peer, table = Bedrock("bedrock/" + model, **AWS), Table()
+        made = block(peer, table, peer.whole("ok"))
+        made["input"] = {"data": talk}
+        run(pdl, folder, made, "--stream", "none")
+        same(len(table.asked[0][0]["messages"][1]["content"]), 3 if takes else 1)
 
 
 INSIDE = {"index": 0, "extra_content": {"google": {"thought_signature": "s"}}, "provider_specific_fields": {"x": 1}, "caller": {"type": "direct"}, "something_new": 1}

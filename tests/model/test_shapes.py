@@ -141,8 +141,8 @@ def test_tools_without_arguments():
     one = {"x": {"type": "string"}}
     for given in ({"type": ["object", "null"], "properties": one}, {"anyOf": [{"type": "object", "properties": one}, {"type": "null"}]}, {"oneOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"type": "object", "properties": one}}},
                   {"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "properties": one}}}, {"allOf": [{"type": "object", "properties": one}]}, {"type": "object", "properties": one, "required": ["x"]}):
-        tools, sent = [{"type": "function", "function": {"name": "f", "parameters": given}}], {"type": "object", **given}
-        plain = "required" in given
+        tools, sent = [{"type": "function", "function": {"name": "f", "parameters": given}}], {**given, "type": "object"}
+        plain = "properties" in given
         check([("openai/m", None, {"tools": tools}, {"tools": [{"type": "function", "function": {"name": "f", "parameters": sent}}]}),
                ("gemini/m", None, {"tools": tools}, {"tools": [{"function_declarations": [{"name": "f", ("parameters" if plain else "parameters_json_schema"): sent}]}]}),
                ("anthropic/m", None, {"tools": tools}, {"tools": [{"type": "custom", "name": "f", "input_schema": sent}]})])

@@ -8,8 +8,9 @@
 #include "value/val.h"
 
 /* Returns the schema as the schema of an object with `properties`, which most services require. A
- * schema that describes arguments is kept, except that a missing type becomes "object". Any other
- * value becomes the schema of an object without properties. */
+ * schema that describes arguments is kept, except that its type becomes "object" and keywords whose
+ * value is null are left out. Any other value becomes the schema of an object without
+ * properties. */
 pdl_val pdl_tool_schema_whole(pdl_vref schema);
 
 /* Returns the list of tools of a request with whole schemas. A `parameters` that is null is left

@@ -30,17 +30,37 @@ static bool describes_arguments(pdl_vref schema) {
     return found;
 }
 
+static bool has_null(pdl_vref schema) {
+    bool found = false;
+    for (size_t i = 0; pdl_is_dict(schema) && i < pdl_dict_len(schema); i++)
+        found = found || pdl_is_null(pdl_dict_val_at(schema, i));
+    return found;
+}
+
 static bool is_whole(pdl_vref schema) {
-    pdl_vref type = pdl_member(schema, "type");
-    if (describes_arguments(schema)) return !pdl_is_absent(type);
-    return pdl_text_is(type, "object") && pdl_is_dict(pdl_member(schema, "properties"));
+    bool has = pdl_is_dict(pdl_member(schema, "properties")) || describes_arguments(schema);
+    return has && pdl_text_is(pdl_member(schema, "type"), "object") && !has_null(schema);
+}
+
+/* Returns the schema without keywords whose value is null, such as `required`, which some tool
+ * servers write for a list that they do not have. */
+static pdl_val without_nulls(pdl_vref schema) {
+    pdl_val out = pdl_dict_new(pdl_dict_len(schema));
+    for (size_t i = 0; i < pdl_dict_len(schema); i++) {
+        pdl_vref v = pdl_dict_val_at(schema, i);
+        if (!pdl_is_null(v))
+            out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(schema, i)), pdl_keep(v));
+    }
+    return out;
 }
 
 pdl_val pdl_tool_schema_whole(pdl_vref schema) {
     pdl_vref type = pdl_member(schema, "type");
     if (is_whole(schema)) return pdl_keep(schema);
-    bool keeps = pdl_is_dict(schema) && (pdl_is_absent(type) || allows_object(type));
-    pdl_val out = keeps ? pdl_keep(schema) : pdl_dict_new(2);
+    bool typed = !pdl_is_absent(type) && !pdl_is_null(type);
+    bool keeps =
+        pdl_is_dict(schema) && (!typed || describes_arguments(schema) || allows_object(type));
+    pdl_val out = keeps ? without_nulls(schema) : pdl_dict_new(2);
     out = pdl_dict_putz(out, "type", pdl_textz("object"));
     bool has = pdl_is_dict(pdl_dict_getz(out, "properties")) || describes_arguments(out);
     return has ? out : pdl_dict_putz(out, "properties", pdl_dict_new(0));

@@ -199,8 +199,8 @@ static bool read_json(pdl_vref text, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Reads arguments, which are JSON text or already an object. An empty text means an empty
- * object. */
+/* Reads arguments, which are JSON text or already an object. An empty text and null, which models
+ * write for a tool without parameters, mean an empty object. */
 static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err) {
     pdl_err why = {0};
     *out = pdl_absent();
@@ -210,6 +210,7 @@ static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err)
         *out = pdl_dict_new(0);
     else if (pdl_is_str(v) && !read_json(v, out, &why))
         *out = pdl_absent();
+    if (pdl_is_null(*out)) *out = pdl_dict_new(0);
     if (pdl_is_dict(*out)) return true;
     pdl_drop(*out);
     pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the arguments of %.*s are not a JSON object%s%s",

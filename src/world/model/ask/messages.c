@@ -88,6 +88,12 @@ static const struct {
     {"annotations", 0, false},
     {"images", 0, false},
     {"provider_specific_fields", 0, false},
+    {"citations", 0, false},
+    {"search_results", 0, false},
+    {"executed_tools", 0, false},
+    {"tool_plan", 0, false},
+    {"parsed", 0, false},
+    {"thinking", 0, false},
 };
 
 static size_t find_reply_key(pdl_str key) {

@@ -32,6 +32,10 @@ bool pdl_message_is_reply_key(pdl_str key);
  * letters or digits, so any other id is replaced by one that is computed from it. */
 pdl_val pdl_messages_identified(pdl_vref messages, bool nine);
 
+/* Returns a call of a function with the member `type`, which services require and some servers
+ * leave out. Takes call. */
+pdl_val pdl_call_typed(pdl_val call);
+
 /* Returns an id of nine letters or digits that is computed from id. */
 pdl_val pdl_id_short(pdl_str id);
 

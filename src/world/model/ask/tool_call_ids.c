@@ -1,6 +1,6 @@
-/* tool_call_ids.c -- gives the calls of tools in a conversation ids that the service accepts; see
- * messages.h. Services refuse calls without ids and results that name no call, and a
- * conversation may have begun at a service that does not use ids.
+/* tool_call_ids.c -- gives the calls of tools in a conversation a type, and ids that the service
+ * accepts; see messages.h. Services refuse calls without a type or an id and results that name no
+ * call, and a conversation may have begun at a service that does not use ids.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@ typedef struct model_ids {
     pdl_val open; /* list of texts: the ids of the calls in the last message that has calls */
     pdl_val used; /* dict: the ids in `open` for which a result was found */
     size_t next;  /* index in `open` of the first call that may still lack a result */
-    bool changed; /* some call got a new id */
+    bool changed; /* some call got a new id or a type */
 } ids;
 
 static bool is_short(pdl_str s) {
@@ -58,6 +58,12 @@ static pdl_val formed(const ids *s, pdl_val id) {
     return out;
 }
 
+pdl_val pdl_call_typed(pdl_val call) {
+    bool is_typed = pdl_member_str(call, "type").n > 0;
+    if (is_typed || !pdl_is_dict(pdl_member(call, "function"))) return call;
+    return pdl_dict_putz(call, "type", pdl_textz("function"));
+}
+
 static pdl_val call_with_id(ids *s, pdl_vref call, size_t message, size_t i) {
     if (!pdl_is_dict(call)) return pdl_keep(call);
     pdl_vref given = pdl_dict_getz(call, "id");
@@ -68,12 +74,13 @@ static pdl_val call_with_id(ids *s, pdl_vref call, size_t message, size_t i) {
     }
     id = formed(s, id);
     s->open = pdl_list_push(s->open, pdl_keep(id));
-    if (pdl_is_str(given) && pdl_val_eq(given, id)) {
+    bool is_same = pdl_is_str(given) && pdl_val_eq(given, id);
+    if (is_same && pdl_member_str(call, "type").n) {
         pdl_drop(id);
         return pdl_keep(call);
     }
     s->changed = true;
-    return pdl_dict_putz(pdl_keep(call), "id", id);
+    return pdl_call_typed(pdl_dict_putz(pdl_keep(call), "id", id));
 }
 
 /* Marks in `used` the calls of message i whose ids are named by the results after that message. */

@@ -109,6 +109,14 @@ static pdl_val thought_of(pdl_vref block) {
     return object_with("reasoningContent", object_with("reasoningText", r));
 }
 
+/* Returns true when the model accepts signed thoughts. Only Claude signs them, and models of other
+ * vendors refuse a request that has one. The address of a profile (arn:...) may not name its model.
+ */
+static bool takes_thoughts(pdl_str model) {
+    return pdl_str_find(model, PDL_STR("claude"), 0) != PDL_NOT_FOUND ||
+           pdl_str_find(model, PDL_STR("."), 0) == PDL_NOT_FOUND;
+}
+
 static const pdl_turns_form turns = {.key = "content",
                                      .assistant = "assistant",
                                      .parts = blocks_of,
@@ -117,7 +125,9 @@ static const pdl_turns_form turns = {.key = "content",
                                      .result = result_of};
 
 static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
-    pdl_turns t = pdl_turns_write(&turns, a->messages);
+    pdl_turns_form form = turns;
+    if (!takes_thoughts(a->name)) form.thought = NULL;
+    pdl_turns t = pdl_turns_write(&form, a->messages);
     return pdl_turns_put(&t, body) ||
            pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
                        "bedrock requires at least one non-system message");

@@ -169,8 +169,8 @@ static pdl_val function_of(pdl_vref call) {
     return pdl_is_absent(args) ? out : pdl_dict_putz(out, "arguments", pdl_keep(args));
 }
 
-/* Returns a call as programs read it: with an id, which is a text that no call in `ids` has, and
- * arguments as a text. Adds the id to *ids. */
+/* Returns a call as programs read it: with a type, an id, which is a text that no call in `ids`
+ * has, and arguments as a text. Adds the id to *ids. */
 static pdl_val tidy_call(pdl_vref call, unsigned how, pdl_val *ids) {
     pdl_vref given = pdl_member(call, "id");
     if (!pdl_is_dict(call)) return pdl_keep(call);
@@ -187,7 +187,8 @@ static pdl_val tidy_call(pdl_vref call, unsigned how, pdl_val *ids) {
     pdl_val f = function_of(call);
     if (pdl_is_absent(f)) return out;
     pdl_val args = tidy_arguments(pdl_member(f, "arguments"));
-    return pdl_dict_putz(out, "function", pdl_dict_putz(f, "arguments", args));
+    out = pdl_dict_putz(out, "function", pdl_dict_putz(f, "arguments", args));
+    return pdl_call_typed(out);
 }
 
 static pdl_val with_tidy_calls(pdl_val m, unsigned how) {
