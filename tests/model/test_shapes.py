@@ -194,8 +194,9 @@ def sampling(model, **parameters):
     if request is None:
         return end["error"]["msg"] if isinstance(end.get("error"), dict) else str(end)
     body = request[1]
-    inner = {**body.get("inferenceConfig", {}), **body.get("additionalModelRequestFields", {})} if model.startswith("bedrock") else body
-    names = {"temperature": "temperature", "top_p": "top_p", "topP": "top_p", "top_k": "top_k"}
+    inside = ("inferenceConfig", "additionalModelRequestFields", "input", "generationConfig", "parameters", "options")
+    inner = {**body, **{k: v for part in inside for k, v in (body.get(part) or {}).items()}}
+    names = {"temperature": "temperature", "top_p": "top_p", "topP": "top_p", "top_k": "top_k", "topK": "top_k"}
     return {names[k]: v for k, v in inner.items() if k in names}
 
 
@@ -219,6 +220,19 @@ def test_sampling_of_claude():
             assert sampling(route + model, temperature=0, top_p=0.5, drop_params=True) == {"temperature": 0}, model
         for model in [*OLDER, "m"]:
             assert sampling(route + model, temperature=0.1, top_p=0.5, top_k=5) == {"temperature": 0.1, "top_p": 0.5, "top_k": 5}, model
+
+
+# One route of each dialect that is not Anthropic's or Amazon's, and the parameters of sampling that it has.
+OTHER_ROUTES = [("replicate/anthropic/", 3), ("openai/", 2), ("openrouter/anthropic/", 3), ("gemini/", 3), ("ollama_chat/", 3), ("text-completion-openai/", 2)]
+
+
+def test_sampling_of_claude_elsewhere():
+    """Other services have Claude models too, or models that are named like them: what they take is their business."""
+    given = {"temperature": 0.1, "top_p": 0.5, "top_k": 5}
+    for route, n in OTHER_ROUTES:
+        for model in (NEWEST[0], ONE_OF_TWO[0], "m"):
+            want = dict(list(given.items())[:n])
+            assert sampling(route + model, **want) == want, route + model
 
 
 # how people and tools write data; the bytes are fb f0 ff 01

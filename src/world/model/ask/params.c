@@ -148,7 +148,7 @@ static pdl_param_to sampling_to(pdl_sampling takes, pdl_vref given, pdl_str name
 
 bool pdl_params_place(pdl_ask *a, const pdl_param_rules *rules, pdl_val *top, pdl_val *inner,
                       pdl_err *err) {
-    pdl_sampling takes = pdl_sampling_of(a->name);
+    pdl_sampling takes = rules->checks_sampling ? pdl_sampling_of(a->name) : PDL_SAMPLING_ALL;
     pdl_unsupported u = {pdl_absent()};
     for (size_t i = 0; i < pdl_dict_len(a->params); i++) {
         pdl_vref key = pdl_dict_key_at(a->params, i), v = pdl_dict_val_at(a->params, i);

@@ -70,10 +70,17 @@ typedef struct pdl_param_rules {
     const pdl_param_rule *p; /* n rules */
     size_t n;
     pdl_param_to rest;
+    /* The service refuses the parameters of sampling that a Claude model does not take
+     * (pdl_sampling_of). Other services that have these models accept or map the parameters. */
+    bool checks_sampling;
 } pdl_param_rules;
 
 /* The rules of an array, with the place `rest` of the other parameters. */
-#define PDL_PARAM_RULES(array, to) (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to})
+#define PDL_PARAM_RULES(array, to)                                                                 \
+    (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to, false})
+/* The same for a service that checks the parameters of sampling. */
+#define PDL_SAMPLING_RULES(array, to)                                                              \
+    (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to, true})
 
 /* Puts the parameters of a into *top and *inner (dicts, taken and returned, also on failure).
  * extra_body and guided_json are left out. Error: unsupported_params. */

@@ -270,7 +270,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
         pdl_buf_put(path, pdl_str_ends(base, PDL_STR("/v1")) ? PDL_STR("/messages")
                                                              : PDL_STR("/v1/messages"));
     bool ok = put_messages(a, &b, err) &&
-              pdl_params_place(a, PDL_PARAM_RULES(rules, PDL_TO_TOP), &b, &none, err);
+              pdl_params_place(a, PDL_SAMPLING_RULES(rules, PDL_TO_TOP), &b, &none, err);
     pdl_drop(none);
     if (!ok) {
         pdl_drop(b);

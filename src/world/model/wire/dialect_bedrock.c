@@ -301,7 +301,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_url_quote(name, "", path);
     pdl_buf_put(path, a->stream ? PDL_STR("/converse-stream") : PDL_STR("/converse"));
     if (!put_messages(a, &b, err) || !check_choice(a, err) ||
-        !pdl_params_place(a, PDL_PARAM_RULES(rules, PDL_TO_TOP), &rest, &config, err)) {
+        !pdl_params_place(a, PDL_SAMPLING_RULES(rules, PDL_TO_TOP), &rest, &config, err)) {
         pdl_drop(b);
         pdl_drop(config);
         pdl_drop(rest);

@@ -55,7 +55,8 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     size_t n = sizeof rules / sizeof rules[0] - (a->base_given ? 0 : N_GUIDED);
     PDL_PUT(path, "/completions");
     b = pdl_dict_putz(b, "prompt", prompt_of(a));
-    bool ok = pdl_params_place(a, &(pdl_param_rules){rules, n, PDL_TO_TOP}, &b, &none, err);
+    bool ok = pdl_params_place(a, &(pdl_param_rules){.p = rules, .n = n, .rest = PDL_TO_TOP}, &b,
+                               &none, err);
     pdl_drop(none);
     if (!ok) {
         pdl_drop(b);
