@@ -78,7 +78,7 @@ typedef struct pdl_param_rules {
 /* The rules of an array, with the place `rest` of the other parameters. */
 #define PDL_PARAM_RULES(array, to)                                                                 \
     (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to, false})
-/* The same for a service that checks the parameters of sampling. */
+/* The rules of an array for a service that checks the parameters of sampling. */
 #define PDL_SAMPLING_RULES(array, to)                                                              \
     (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to, true})
 
