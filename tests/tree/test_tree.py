@@ -142,6 +142,18 @@ DRAWN = [("a.c -- see a.h. It reads. SPDX-License-Identifier: Apache-2.0", []), 
          ("--- one part ---", []), ("Returns e.g. one. `x` is two more. no end here", ["Returns e.g. one.", "`x` is two more. no end here"]), ("NOLINT: not one of these", []), ("bytes", [])]
 
 
+COMMENTED = [  # a file, its text, and its comments with their parts
+    ("a.py", 'a = "# no"  # one\n# two\n# three\nb = 1\n', [("# one\n# two\n# three", ["one two three"])]),
+    ("a.py", '"""Head. # in it"""\nt = """\n# no\n"""\nx = f(t,\n"""# no""")\n#!no\n', [('"""Head. # in it"""', ["Head. # in it"])]),
+    ("a.py", 'def f():\n    """Does it."""\n    return \'\'\'# no\'\'\'\n', [('"""Does it."""', ["Does it."])]),
+    ("a.pdl", "# one\n# two\ntext: a#b # three\n", [("# one\n# two", ["one two"]), ("# three", ["three"])]),
+    ("a.pdl", "text: \"it's # no\" # one\nlastOf: ['# no', # two\n 'it''s # no']\n", [("# one", ["one"]), ("# two", ["two"])]),
+    ("a.pdl", "text: 'a\n  # no\n  b'\ndef: x # one\n", [("# one", ["one"])]),
+    ("a.pdl", "text: | # one\n  # no\n\n  a # no\n# two\n- - >-\n    # no\n  - k: |2\n     # no\n    # three\n", [("# one", ["one"]), ("# two", ["two"]), ("# three", ["three"])]),
+    ("a.pdl", "text: it's a b|c > # one\nx: y\n# two\n", [("# one", ["one"]), ("# two", ["two"])]),
+]
+
+
 def test_draw_comments():
     tool = load("draw-comments")
     for words, want in DRAWN:
@@ -155,6 +167,9 @@ def test_draw_comments():
     checks.same([parts for _, _, parts in tool.comments(ROOT / "a.c", table)], [["a.c -- two files.", "`a.c` reads the file.", "`b.c` writes it."]], "each row of a table")
     script = "a = text.replace(/`[^`]*`/g, ''); // without code\nb = 4 / 2; // half\n"
     checks.same([parts for _, _, parts in tool.comments(ROOT / "a.js", script)], [["without code"], ["half"]], "a comment after a regular expression")
+
+    for name, text, want in COMMENTED:
+        checks.same([(text[start:end], parts) for start, end, parts in tool.comments(ROOT / name, text)], want, text)
 
     def draw(*argv):
         return subprocess.run([sys.executable, "tools/draw-comments", "-n", "5", *argv], cwd=ROOT, capture_output=True, text=True, check=True).stdout
