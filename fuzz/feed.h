@@ -1,5 +1,5 @@
-/* feed.h -- readers of streams may be given their bytes in any portions: the notes they make must
- * be equal.
+/* feed.h -- gives a reader of a stream its bytes in any portions: the notes that it makes must be
+ * equal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

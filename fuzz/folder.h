@@ -1,5 +1,5 @@
 /* folder.h -- a folder for the files of one input. It is in memory where the system has such a
- * place: what is under test syncs its files, which takes most of the time on a disk.
+ * place, because the tested code syncs its files, which takes most of the time on a disk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* fuzz.h -- shared by the fuzz targets: a target is LLVMFuzzerTestOneInput over one reader and
- * states a property.
+/* fuzz.h -- declarations that the fuzz targets share. A target is a function LLVMFuzzerTestOneInput
+ * for one reader, and checks properties of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* fuzz_check.c -- any text as a program, checked with everything that a check examines; what it
- * includes is itself, or a small module. Fixes are applied, reports written.
+/* fuzz_check.c -- checks any text as a program, with everything that a check examines. The text
+ * includes itself or a small module. Fixes are applied, and reports are written.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

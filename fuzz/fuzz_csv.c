@@ -1,5 +1,5 @@
-/* fuzz_csv.c -- the parser `csv`. Properties: rows of texts; written with every field in quotes
- * they are read again.
+/* fuzz_csv.c -- the parser `csv`. Properties: the rows consist of texts; when all fields are
+ * written in quotes, the same rows are read again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

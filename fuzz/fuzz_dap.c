@@ -1,7 +1,7 @@
-/* fuzz_dap.c -- messages to the debugger: each line is one; a first line "raw" says that the rest
- * is the bytes as they come. "@p" in a line is the path of a small program, so that a run can be
- * launched. Properties: what is sent are frames of JSON objects with numbers in order, no request
- * has two answers, and the debugger ends when its input does.
+/* fuzz_dap.c -- messages to the debugger. Each line is one message; a first line "raw" means that
+ * the rest are raw bytes. "@p" in a line is the path of a small program, so that a run can be
+ * launched. Properties: the output consists of frames of JSON objects with ascending numbers, no
+ * request has two answers, and the debugger ends when its input ends.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* fuzz_dotenv.c -- a file `.env`. Properties: what is set has a name and no NUL; what sets nothing
- * is named by its line, in the order of the file, with a reason; values that name each other stay
- * within a bound.
+/* fuzz_dotenv.c -- a file `.env`. Properties: every variable that is set has a name and contains no
+ * NUL. Every line that sets nothing is reported with its number and a reason, in the order of the
+ * file. Values that name each other stay within a bound.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,8 @@
-/* fuzz_eventstream.c -- AWS event streams. An input is taken as it is, and as pairs of lines
- * (headers, payload) that become frames with right lengths and checksums. Properties: events do not
- * depend on where the network cuts the bytes; a frame with right checksums and headers gives one
- * event, which is JSON when its payload is; a flipped bit is noticed.
+/* fuzz_eventstream.c -- AWS event streams. The input is used in two ways: unchanged, and as pairs
+ * of lines (headers, payload), from which frames with right lengths and checksums are made.
+ * Properties: the events do not depend on where the network cuts the bytes. A frame with right
+ * checksums and headers gives one event, which is JSON when its payload is JSON. A flipped bit is
+ * noticed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* fuzz_expr.c -- a string with `${ }`, line "---", YAML of its variables. Property: two runs say
- * the same.
+/* fuzz_expr.c -- a string with `${ }`, the line "---", and its variables as YAML. Property: two
+ * runs give the same result.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* fuzz_format.c -- the formatter and the recovering reader. Properties: a tree of any text has
- * tokens in order, and notes if and only if the reader of runs refuses the text; what was formatted
- * is formatted the same again.
+/* fuzz_format.c -- the formatter and the recovering reader. Properties: the tree of any text has
+ * its tokens in order. It has notes if and only if the reader of runs refuses the text. Formatting
+ * a formatted text changes nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

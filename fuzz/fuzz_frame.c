@@ -1,6 +1,6 @@
 /* fuzz_frame.c -- messages of the code worker and of the language server. Properties: they do not
- * depend on where the pipe cuts the bytes; what was read and is written is read again; written
- * bytes are a whole number of messages.
+ * depend on where the pipe cuts the bytes. A message that was read and is written is read again.
+ * The written bytes are a whole number of messages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

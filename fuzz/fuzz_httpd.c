@@ -1,7 +1,7 @@
 /* fuzz_httpd.c -- requests as a server reads them: a head, then a body in chunks or of a known
- * length. Properties: what is read does not depend on where the network cuts the bytes, and ends
- * where the request ends; a path is UTF-8 without control characters; a body is never longer than
- * what came.
+ * length. Properties: the result does not depend on where the network cuts the bytes, and it ends
+ * where the request ends. A path is UTF-8 without control characters. A body is never longer than
+ * the bytes that arrived.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
-/* fuzz_journal.c -- a recording with damage, replayed. The input overwrites bytes of a good file:
- * three bytes of place and one of value, again and again; the rest of an odd end cuts the file.
- * Properties: an error of kind replay or io with a text, or rows that are the same when they are
- * read again; an effect gets one answer.
+/* fuzz_journal.c -- the replay of a damaged recording. The input overwrites bytes of a good file:
+ * three bytes are a place and one byte is the new value, again and again. When bytes are left at
+ * the end of the input, the file is cut. Properties: the outcome is an error of kind replay or io
+ * with a text, or rows that are the same when they are read again. An effect gets one answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* fuzz_json.c -- property: writing is the inverse of reading.
+/* fuzz_json.c -- a JSON value is read and written. Property: reading the written text gives the
+ * same value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

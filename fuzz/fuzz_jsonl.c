@@ -1,5 +1,5 @@
 /* fuzz_jsonl.c -- the parser `jsonl`. Properties: it accepts what the strict reader accepts line by
- * line, with equal values; rows that were read and are written are read again.
+ * line, with equal values. Rows that were read and are written are read again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,8 @@
-/* fuzz_ledger.c -- the journal of a batch with damage. The input overwrites bytes of a good file:
- * three bytes of place and one of value, again and again; the rest of an odd end cuts the file.
- * Properties: an error of kind replay or io with a text, or rows in order that are the same when
- * they are read again; what is read can be forgotten, and is not there then.
+/* fuzz_ledger.c -- the damaged journal of a batch. The input overwrites bytes of a good file: three
+ * bytes are a place and one byte is the new value, again and again. When bytes are left at the end
+ * of the input, the file is cut. Properties: the outcome is an error of kind replay or io with a
+ * text, or ordered rows that are the same when they are read again. A row that was read can be
+ * removed, and is then absent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

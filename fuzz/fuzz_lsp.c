@@ -1,7 +1,7 @@
 /* fuzz_lsp.c -- messages to the language server, and texts that are edited while it answers. The
  * input is a text; every few bytes of it choose an edit of an open file or a request at a place.
- * Properties: whatever is sent, each request is answered exactly once, with a result or an error;
- * what is sent is JSON.
+ * Properties: each request is answered exactly once, with a result or an error, and all output is
+ * JSON.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

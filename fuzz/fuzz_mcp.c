@@ -1,8 +1,9 @@
-/* fuzz_mcp.c -- a tool server that says what the input says, over each transport. The first byte
- * chooses: a process on stdio whose output is the rest, or a server over HTTP whose answers are the
- * parts between lines of "---", each with a line before its body: the status, and "e" for a stream
- * of events. Requests have the ids 1, 2, 3. Properties: the list and the call are answered once,
- * within their time, with a reply of the form of their kind or an error that says something.
+/* fuzz_mcp.c -- a tool server that sends what the input contains, over each transport. The first
+ * byte chooses between two kinds of servers. One is a process on stdio whose output is the rest of
+ * the input. The other is a server over HTTP, whose answers are the parts between lines of "---".
+ * Each part has a line before its body, with the status, and with "e" for a stream of events.
+ * Requests have the ids 1, 2, 3. Properties: the list and the call are answered once, within their
+ * time, with a reply of the right form or an error with a text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* fuzz_ndjson.c -- lines of JSON, as some services stream them. Properties: they do not depend on
- * where the network cuts the bytes; with other ends of lines they are the same.
+ * where the network cuts the bytes, nor on the kind of line end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
-/* fuzz_policy.c -- a policy, line "---", a name or a lock file. Properties: a policy that is
- * refused says why; what has no label is never refused; more labels are never judged milder.
+/* fuzz_policy.c -- a policy, the line "---", and a name or a lock file. Properties: the refusal of
+ * a policy has a reason. A value without a label is never refused. Further labels never make a
+ * verdict milder.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

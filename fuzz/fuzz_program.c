@@ -1,6 +1,7 @@
-/* fuzz_program.c -- a whole program in a world that answers out of the question (world.h).
- * Properties: refused with problems, or two runs, the replies of one at once and of the other late
- * and in reverse, have equal results, output, traces and effects.
+/* fuzz_program.c -- a whole program, in a world that computes its answers from the questions
+ * (world.h). Properties: the program is refused with problems, or two runs of it have equal
+ * results, output, traces and effects. One run gets its replies at once, and the other gets them
+ * late and in reverse order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* fuzz_regex.c -- pattern, line "---", text. Property: split makes one piece more than findall
- * finds (without groups).
+/* fuzz_regex.c -- a pattern, the line "---", and a text. Property: for a pattern without groups,
+ * split makes one more piece than findall finds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
 /* fuzz_repair.c -- the tolerant reader of JSON. Properties: it accepts every text within the limits
- * and makes JSON of it; of strict JSON it makes what the strict reader makes; what it made is read
- * back the same.
+ * and makes JSON of it. From strict JSON it makes what the strict reader makes. Its result is read
+ * back as the same value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
-/* fuzz_replies.c -- a recording whose answers the input has written, replayed: line N of the input
- * takes the place of the reply of row N (a line that begins with ! of its error, with + of its
- * pieces), an empty line leaves it. Properties: the program ends, and with the rows untouched as it
- * was recorded; nothing follows what a line says.
+/* fuzz_replies.c -- the replay of a recording whose answers come from the input. Line N of the
+ * input replaces the reply of row N. A line that begins with ! replaces the error of the row, and a
+ * line that begins with + replaces its pieces. An empty line changes nothing. Properties: the
+ * program ends, and with unchanged rows it ends as recorded. No line is executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

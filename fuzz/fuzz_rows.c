@@ -1,6 +1,7 @@
-/* fuzz_rows.c -- tables of batches: the first byte says the form. Properties: a row is whole or has
- * a problem, rows are numbered from 1, lines grow, whole rows of CSV have all columns, and a whole
- * row of JSONL is what the reader of JSON makes of its line without the blanks around it.
+/* fuzz_rows.c -- tables of batches. The first byte chooses the format. Properties: a row is whole
+ * or has a problem. Rows are numbered from 1, and their lines ascend. Whole rows of CSV have all
+ * columns. A whole row of JSONL is what the reader of JSON makes of its line without the blanks
+ * around it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* fuzz_schema.c -- a spec or JSON Schema (YAML), line "---", a value. Property: a check that fails
- * names a problem.
+/* fuzz_schema.c -- a spec or a JSON Schema (YAML), the line "---", and a value. Property: a check
+ * that fails names a problem.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

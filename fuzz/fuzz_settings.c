@@ -1,6 +1,6 @@
-/* fuzz_settings.c -- files that configure: the first byte, a digit, says which reader gets the
- * rest. Properties: a file is read or refused with a message that has text; what was read can be
- * asked.
+/* fuzz_settings.c -- configuration files. The first byte, a digit, chooses the reader of the rest.
+ * Properties: a file is read, or refused with a message that is not empty. The settings that were
+ * read can be queried.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* fuzz_sse.c -- server-sent events. Properties: they do not depend on where the network cuts the
- * bytes; what was read and is written is read again.
+ * bytes. An event that was read and is written is read again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

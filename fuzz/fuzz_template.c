@@ -1,4 +1,5 @@
-/* fuzz_template.c -- a Jinja template, line "---", YAML of its variables: as fuzz_expr.c.
+/* fuzz_template.c -- a Jinja template, the line "---", and its variables as YAML. The properties
+ * are those of fuzz_expr.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
-/* fuzz_tests.c -- a file of tests, NAME.test.yaml, beside a program. Properties: it is refused
- * with a message before the first test, or each test is reported once, in order, with a name.
+/* fuzz_tests.c -- a file of tests, NAME.test.yaml, beside a program. Properties: the file is
+ * refused with a message before the first test, or each test is reported once, in order, with a
+ * name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

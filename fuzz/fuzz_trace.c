@@ -1,6 +1,6 @@
-/* fuzz_trace.c -- traces that `pdl view` shows, of anybody. Properties: what holds a JSON object is
- * shown; boxes are a tree in order, and each says where it is in the source; its document is in
- * order, covers the printed text, and is text in each of its forms.
+/* fuzz_trace.c -- traces of any origin that `pdl view` shows. Properties: a text with a JSON object
+ * is shown. The boxes are an ordered tree, and each names its place in the source. The document is
+ * in order, covers the printed text, and is text in each of its forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* fuzz_wire.c -- values of the worker protocol, as JSON from a process that may say anything.
- * Properties: a value or an error with a text; a value that was read is written so that it is read
- * again.
+/* fuzz_wire.c -- values of the worker protocol, as JSON from a process that may send anything.
+ * Properties: the result is a value, or an error with a text. A value that was read is written in a
+ * form that is read again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

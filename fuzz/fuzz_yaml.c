@@ -1,4 +1,4 @@
-/* fuzz_yaml.c -- property: a JSON value that was read is written so that it is read again.
+/* fuzz_yaml.c -- a JSON value is written as YAML. Property: it is read again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
-/* fuzz_yaml_events.c -- our YAML events beside libyaml's. Properties: where both read a text, the
- * events are the same; where only libyaml does, the text has something of which PyYAML, which
- * decides, makes an error (tests/yaml/test_pyyaml.py compares with it). libyaml is here and in the
- * benchmark of loading alone.
+/* fuzz_yaml_events.c -- compares our YAML events with those of libyaml. Properties: when both read
+ * a text, the events are the same. When only libyaml reads it, the text has something that is an
+ * error for PyYAML, which decides (tests/yaml/test_pyyaml.py compares with it). Only this file and
+ * the benchmark of loading use libyaml.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

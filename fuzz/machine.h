@@ -1,4 +1,4 @@
-/* machine.h -- run code in a world that answers nothing, for a bounded time.
+/* machine.h -- runs code in a world that answers nothing, for a bounded time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

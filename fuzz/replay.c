@@ -1,7 +1,7 @@
 /* replay.c -- all fuzz targets in one program, without libFuzzer. `pdl-fuzz-replay TARGET PATH ...`
- * runs one over files and folders, `pdl-fuzz-replay --list` names them. Where there is no clang,
- * `--change SECONDS SEED` in front of the target runs it over random changes of these files for
- * that time; an input that ends the process is left in pdl-fuzz-last.
+ * runs one target over files and folders, and `pdl-fuzz-replay --list` prints the names. Where
+ * clang is not installed, `--change SECONDS SEED` before the target runs it over random changes of
+ * these files for that time. An input that ends the process is left in pdl-fuzz-last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py -- replays the corpora, or fuzzes.
 
-    fuzz/run.py BUILD_DIR                     replay fuzz/corpus with pdl-fuzz-replay of the build, whatever compiled it
-    fuzz/run.py --change SECONDS BUILD_DIR [TARGET ...]   the same over random changes of the corpora, for so long each: without clang, and not guided
-    fuzz/run.py --fuzz SECONDS [TARGET ...]   fuzz with clang's libFuzzer, ASan and UBSan, one target after the other
+    fuzz/run.py BUILD_DIR                     replays fuzz/corpus with pdl-fuzz-replay of the build, for any compiler
+    fuzz/run.py --change SECONDS BUILD_DIR [TARGET ...]   runs each target this long over random changes of its corpus, without clang and without guidance
+    fuzz/run.py --fuzz SECONDS [TARGET ...]   fuzzes one target after the other with clang's libFuzzer, ASan and UBSan
 
-What --fuzz built is kept in build-fuzz; inputs that fail are written there.
+The programs that --fuzz builds are kept in build-fuzz; inputs that fail are written there.
 """
 import os
 import pathlib

@@ -1,5 +1,6 @@
-/* world.h -- a world that answers out of the question: what it says depends on the canonical
- * request alone, at once or later and then the youngest first. It notes what it was asked.
+/* world.h -- a world that computes its answers from the questions. An answer depends only on the
+ * canonical request. It is given at once, or later, and then the latest request is answered first.
+ * The world notes its requests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

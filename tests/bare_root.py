@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Debian of its own in a folder, with a few packages and nothing else: made by mmdebstrap, entered by bubblewrap without network."""
+"""Makes a separate Debian in a folder, with a few packages and nothing else. mmdebstrap makes it, and bubblewrap enters it without network."""
 import os
 import pathlib
 import shutil

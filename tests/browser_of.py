@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The browser of the tests: Chromium as a program without windows where there is one, which takes half of the processor time, else the whole one."""
+"""Finds the browser for the tests: Chromium's build without windows, which takes half of the processor time, or else the ordinary Chromium."""
 import shutil
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests say: `check` counts one question and goes on after a wrong answer, so that one run shows everything that is wrong; `skip`
-counts what this machine cannot do. An item with a failed check fails. Each item has a process of its own, so the counts are the item's."""
+"""The functions with which tests check. `check` counts one question and continues after a wrong answer, so that one run shows everything that is
+wrong. `skip` counts checks that this machine cannot do. An item with a failed check fails. Each item has a separate process, so the counts belong to
+the item."""
 SHOWN = 3000  # characters of what a failed check was told; of longer ones both ends
 
 

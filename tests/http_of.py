@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP services of tests: they write no log, and listen on a port that is free."""
+"""HTTP services for tests. They write no log, and listen on a free port."""
 import contextlib
 import re
 import socket

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of the JavaScript registry that tests talk to, in the folder of caches (venv_of.py). Items ask side by side, and one installs."""
+"""Installs packages of the JavaScript registry for tests, in the folder of caches (venv_of.py). When several items need a package at the same time,
+one of them installs it."""
 import os
 import pathlib
 import shutil

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services with the prompt caches of OpenAI and Anthropic: what they find of a request that an earlier one had, by the rules that they document."""
+"""Services with the prompt caches of OpenAI and Anthropic. They find the part of a request that an earlier request had, by the documented rules of
+these services."""
 import json
 import os
 

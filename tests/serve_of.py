@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pdl serve` as tests start it: on a free port, which one of its first lines names."""
+"""Starts `pdl serve` for tests, on a free port. One of the first lines of the server names the port."""
 import re
 import subprocess
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command has used, measured by a small process that starts it.
+"""Measures the resources of a command, with a small process that starts it.
 
-The kernel counts the memory of who forks to the peak of the child, until it executes another program, and keeps the larger of both: below
-pytest every command seems to take 40 MB or more.
+Until a child executes another program, the kernel counts the memory of its parent for the peak of the child, and it keeps the larger of both. Under
+pytest every command would therefore seem to take 40 MB or more.
 """
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of the Python registry that tests talk to, in the folder of caches, so that each is installed once for all clones and runs. Items ask
-side by side, and one installs. A month later they are installed anew, as they are then."""
+"""Installs packages of the Python registry for tests, in the folder of caches, so that each is installed once for all clones and runs. When several
+items need a package at the same time, one of them installs it. After a month a package is installed again, in its then newest version."""
 import contextlib
 import fcntl
 import os

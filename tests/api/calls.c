@@ -1,5 +1,5 @@
-/* calls.c -- functions of programs called by the host program, and tasks inside of callbacks. C11.
- * Prints what failed, then the counts.
+/* calls.c -- The host program calls functions of programs, and its callbacks run further tasks.
+ * Written in C11. Prints the failed checks, then the counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* durable.c -- durable tasks and runs: begun, killed, resumed, asked, answered, listed. C11. Prints
- * what failed, then the counts.
+/* durable.c -- Durable tasks and runs: they are begun, killed, resumed and listed, and their
+ * questions are answered. Written in C11. Prints the failed checks, then the counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library of the build folder, or installed and found by pkg-config; programs that are compiled against it and count by themselves."""
+"""Finds the library, in the build folder or where pkg-config says, and compiles C programs against it. These programs count their checks
+themselves."""
 import os
 import pathlib
 import re

@@ -1,5 +1,6 @@
-/* many.c -- the library from C11 where something is scarce: thousands of engines, threads, no
- * descriptors left, allocators of the host that fail. Prints what failed, then the counts.
+/* many.c -- uses the library when something is scarce: with thousands of engines, with threads,
+ * without free descriptors, with allocators that fail. Written in C11. Prints the failed checks,
+ * then the counts.
  *
  *     many                   many engines, threads and tasks
  *     many --allocator       one allocation fails, and the host gives memory back

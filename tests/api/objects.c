@@ -1,5 +1,5 @@
-/* objects.c -- functions and objects of the host program as values, from C11. Prints what failed,
- * then the counts.
+/* objects.c -- functions and objects of the host program as values. Written in C11. Prints the
+ * failed checks, then the counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* own_names.c -- a program that has short names of its own, as programs have, links against
- * libpdl.a: what the library keeps for itself begins with pdl_ too. Prints `N passed, N failed`.
+/* own_names.c -- a program whose functions have short names links against libpdl.a, because all
+ * names inside of the library begin with pdl_. Prints `N passed, N failed`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* policies.c -- runs of one engine under a policy: values and files that go from one run to the
- * next keep their labels. C11. Prints what failed, then the counts.
+/* policies.c -- values and files that pass from one run of an engine to the next keep their labels
+ * under a policy. Written in C11. Prints the failed checks, then the counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,8 @@
-/* programs.c -- programs as trees of values, and what they would ask, from C11. Prints what failed,
- * then the counts. SPDX-License-Identifier: Apache-2.0 */
+/* programs.c -- programs as trees of values, and the requests that they would send. Written in C11.
+ * Prints the failed checks, then the counts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdlib.h>
 #include <string.h>
 

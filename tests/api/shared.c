@@ -1,5 +1,5 @@
-/* shared.c -- tasks of an engine on one loop: pdl_engine_step and what they share. C11. Prints what
- * failed, then the counts.
+/* shared.c -- tasks of an engine on one loop: pdl_engine_step, and what the tasks share. Written in
+ * C11. Prints the failed checks, then the counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* t.h -- what the programs of these tests share: counted checks, and short forms of what they do
- * most. Each program is one file that includes this one and ends with `return counts();`.
+/* t.h -- counted checks and short helpers for the programs of these tests. Each program is one file
+ * that includes this header and ends with `return counts();`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* use.c -- the library from C11, through pdl.h alone: every function, every misuse.
- * Prints what failed, then the counts.
+/* use.c -- uses every function of pdl.h, also in every wrong way. Written in C11. Prints the failed
+ * checks, then the counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

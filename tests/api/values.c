@@ -1,5 +1,5 @@
-/* values.c -- values and notes of pdl.h that programs make: contexts, messages, variables. C11.
- * Prints what failed, then the counts.
+/* values.c -- contexts, messages, variables and notes that host programs make with pdl.h. Written
+ * in C11. Prints the failed checks, then the counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of batches share: a folder, a model server that counts, the command. Each item has a process of its own, and so a `t` of its own;
-nothing is started before `t.begin`."""
+"""The helpers of the tests of batches: a folder, a model server that counts its requests, and the command. Each item runs in a separate process and
+so has a separate `t`. Nothing is started before `t.begin`."""
 import collections
 import csv
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many rows in flight: which answer belongs to which row, in which order they are written, and rows whose run does
-not announce that it can continue (PDL_STRESS=mute)."""
+"""Many rows in flight: each answer belongs to its row, rows are written in their order, and a row whose run does not announce that it can continue
+(PDL_STRESS=mute) is not forgotten."""
 import random
 import threading
 import time

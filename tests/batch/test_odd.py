@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as other programs write them, very wide ones, devices, and what many open rows take."""
+"""Tables that other programs wrote, very wide tables, devices, and the memory that many open rows take."""
 import csv as tables
 import gzip
 import io

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches are killed and continued; changed programs and inputs are noticed.
-
-Each round kills a batch again and again until it ends. After the end each row is in the output exactly once, and the service, which counts, has
-answered each row once, and at most `jobs` rows once more for each kill."""
+"""Batches are killed and continued, and a changed program or input is noticed. Each round kills a batch again and again until it ends. After the end
+each row is in the output exactly once. The service counts its requests: it has answered each row once, and at most `jobs` rows once more for each
+kill."""
 import contextlib
 import fcntl
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in and out, columns and variables, broken rows, what is refused, exit codes."""
+"""Tables in and out, columns and variables, broken rows, refused input, exit codes."""
 import json
 import sqlite3
 

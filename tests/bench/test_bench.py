@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks run, and no figure is three times over its limit: the best of three runs, as other items keep the machine busy."""
+"""The benchmarks run, and no figure is more than three times its limit. The best of three runs counts, because other items keep the machine busy."""
 import os
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks are measured with answers every client, and gives up on one that hangs."""
+"""The server of the benchmarks answers every client, and drops a client that hangs."""
 import importlib
 import socket
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many programs in one call of `pdl check`, and programs that are run to see whether it was right."""
+"""Checks many programs in one call of `pdl check`, and runs programs to see whether the check was right."""
 import collections
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that are made to be expensive to check: large, deep, with types that multiply, files that include each other. Each check ends, with
-or without problems; what used to take exponential or quadratic time took hours."""
+"""Programs that were made to be expensive to check: large or deep ones, types that multiply, files that include each other. Each check must end, with
+or without problems. Some of these programs once took hours, because the time was exponential or quadratic."""
 import subprocess
 
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes that only show when what is known is computed, followed through lists, templates, contexts and loops: each is found once, at its
-place, under its rule, as an error only where the run fails. And programs that look alike: nothing is found in them, and they run."""
+"""Mistakes that show only when known values are computed and followed through lists, templates, contexts and loops. Each is found once, at its place,
+under its rule, and is an error only where the run fails. Similar programs without a mistake have no findings, and they run."""
 import pytest
 
 from .kit import all_run, found_in, nothing_found, run

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pdl check` on programs that are known to be right, or wrong.
+"""`pdl check` on programs that are known to be right or wrong.
 
-No false alarm: a program of the kit that succeeds, and every program of lib/ and examples/, has no error. Nothing overlooked: every program
-of the kit's areas error_* has one, but those of RUN_TIME, whose mistake is not in the text.
+There are no false alarms: no program of the kit that succeeds, and no program of lib/ and examples/, has an error. Nothing is overlooked: every
+program in the kit's areas error_* has an error, except those in RUN_TIME, whose mistake is not in the text.
 """
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule list-program: told of lists whose texts are lost, silent where a text may be meant."""
+"""The rule list-program reports lists whose texts are lost, and is silent where a text may be intended."""
 from .kit import found_in
 from ..checks import check
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One mistake each: `pdl check` finds it at its line and column, under its rule, and says what may be meant. And programs with forms that are
-seldom used: nothing is found in them, and they run."""
+"""Programs with one mistake each: `pdl check` finds it at its line and column, under its rule, and suggests the probable intention. Programs with
+rare but correct forms have no findings, and they run."""
 import pytest
 
 from .kit import all_run, found_in, nothing_found

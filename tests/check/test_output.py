@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees: messages of `pdl check` end with the name of their rule, a run on a terminal shows each problem once, and rules of loading
-cannot be switched off."""
+"""The output that a person sees: messages of `pdl check` end with the name of their rule, a run on a terminal shows each problem once, and rules of
+loading cannot be switched off."""
 import os
 import pathlib
 import pty

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick reference, the manual page and the completions of shells are what the tables of the command give: every block, field, filter,
-command and option."""
+"""The quick reference, the manual page and the shell completions agree with the tables of the command: every block, field, filter, command and
+option."""
 import subprocess
 import sys
 

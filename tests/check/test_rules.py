@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/manual/rules.md: every rule has a section, its wrong program breaks it, its right program breaks nothing.
+"""docs/manual/rules.md: every rule has a section. The wrong program of the section breaks the rule, and the right program breaks no rule.
 
-Rules without programs (what a page cannot show: files that are missing, huge or deep) say so in NO_PROGRAM. The programs are checked with the options that
+NO_PROGRAM lists the rules without programs, because a page cannot show files that are missing, huge or deep. The programs are checked with the options that
 the section names ("With `--policy careful`").
 """
 import re

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is checked before it begins loads its program and its modules once: the check writes what it finds into a copy that shares the blocks."""
+"""A run that is checked before it begins loads its program and its modules only once: the check writes its findings into a copy that shares the
+blocks."""
 import os
 import subprocess
 import threading

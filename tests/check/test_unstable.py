@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_unstable.py -- the rule prefix-unstable: values that change before text of a prompt that does not, and none where nothing is lost."""
+"""the rule prefix-unstable reports values that change before unchanging text of a prompt, and reports nothing where nothing is lost."""
 import json
 import subprocess
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""key-text, text-cut, shell-sign and the numbers of norway: reported where a beginner means something else, silent where correct programs have
-the form."""
+"""The rules key-text, text-cut, shell-sign, and norway for numbers, report forms with which a beginner means something else, and are silent where
+correct programs use these forms."""
 import os
 import subprocess
 

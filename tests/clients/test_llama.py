@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real inference server, llama.cpp with a small model of random weights (llama_server.py): streams, structured
-output, tools, logprobs and vectors, asked by programs and through `pdl serve`. Skipped where its packages cannot be had."""
+"""A real inference server: llama.cpp with a small model of random weights (llama_server.py). Programs and clients of `pdl serve` request streams,
+structured output, tools, logprobs and vectors from it. Skipped when its packages cannot be installed."""
 import http.client
 import json
 import os

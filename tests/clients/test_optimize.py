@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make test-optimize`: the search of examples/optimize with the real small model that its recording is of. Skipped where the model cannot be had."""
+"""`make test-optimize`: runs the search of examples/optimize with the real small model from which its recording was made. Skipped when the model
+cannot be fetched."""
 import json
 import os
 import pathlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libpdl.ray and libpdl.spark on a real local Ray and a real PySpark, with a worker killed in the middle.
+"""libpdl.ray and libpdl.spark on a real local Ray and a real PySpark; a worker is killed during the work.
 
-The packages come from the Python registry, into BUILD_DIR/test-cluster; Spark needs a Java on PATH. Skipped where they cannot be had.
+The packages come from the Python registry, into BUILD_DIR/test-cluster. Spark needs a Java on PATH. Skipped when they are not available.
 """
 import json
 import shutil

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet in and out through a real DuckDB, killed in the middle.
+"""Parquet in and out through a real DuckDB, with a kill in the middle.
 
-The library is that of the Python package duckdb, whose module offers DuckDB's C interface; it wants Python's own library beside it.
+The library is that of the Python package duckdb, whose module offers DuckDB's C interface and needs Python's own library beside it.
 """
 import json
 import pathlib

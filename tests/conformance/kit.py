@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of the kit as checks: known-failures.txt holds one case id a line (PART/...), and may only shrink. A listed case that fails counts
-as skipped, and a listed case that passes is a failure."""
+"""Runs cases of the kit as checks. known-failures.txt has one case id on each line (PART/...), and may only become shorter. A listed case that fails
+counts as skipped, and a listed case that passes is a failure."""
 import os
 import pathlib
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other side of a provider fixture: a server that plays its exchanges and writes down what was asked otherwise than the
-fixture says; over HTTP on the loopback interface, or over standard input and output. Imported by check_providers.py.
+"""The other side of a provider fixture: a server that plays the exchanges of the fixture, and notes every request that differs from it.
+
+It works over HTTP on the loopback interface, or over standard input and output. check_providers.py imports it.
 """
 import base64
 import datetime

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of the kit that fail have a row in docs/differences.md, and the list of them only shrinks."""
+"""Cases of the kit that fail have a row in docs/differences.md, and their list only becomes shorter."""
 import re
 
 from .kit import known_failures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pattern library against the conversations of the kit, patterns/MODULE.json."""
+"""Runs the pattern library against the conversations of the kit, patterns/MODULE.json."""
 import pytest
 
 from . import check_patterns

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the kit, programs/AREA/CASE: the outcome that the reference has, and the model requests.
+"""Programs of the kit, programs/AREA/CASE, have the outcome of the reference and send the same model requests.
 
-`check` runs each case once, with a probe behind it. `test` runs one in three as the kit describes it: without a stream, with it, and the probe
-by itself. `test-all` runs the others so.
+`check` runs each case once, followed by a probe. `test` runs one case in three as the kit describes: without a stream, with a stream, and with a
+separate probe. `test-all` runs the other cases in this way.
 """
 import os
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wire exchanges with providers of models, MCP servers and embeddings, providers/NAME.json, by the word before the first dash."""
+"""Exchanges with providers of models, MCP servers and embeddings, providers/NAME.json. The items are grouped by the word before the first dash of the
+name."""
 import collections
 
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public test suites of YAML, JSON and JSON Schema through pdl-value-test. They lie beside the repository, ../shared/conformance/third_party
-(PDL_THIRD_PARTY: elsewhere); without them the checks are skipped."""
+"""Runs public test suites of YAML, JSON and JSON Schema through pdl-value-test. The suites are beside the repository, in
+../shared/conformance/third_party or in PDL_THIRD_PARTY. Without them the checks are skipped."""
 import json
 import os
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions, templates, YAML, parsers, types and printing, value by value, through pdl-value-test: the corpora of the kit, and our own,
-for which messages count."""
+"""Expressions, templates, YAML, parsers, types and printing, value by value, through pdl-value-test. The corpora are those of the kit and our own; in
+our own, messages count, too."""
 import pathlib
 
 import pytest

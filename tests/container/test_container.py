@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image of `make container`: its layout is that of the specification (and what skopeo and umoci say of it, where they are), and what it holds
-runs in its own root (bubblewrap) as its own user, with nothing else there. Skipped, with a line that says so, where it was not made."""
+"""The image of `make container` has the layout of the specification, which skopeo and umoci confirm where they are installed. Its content runs in its
+own root (bubblewrap) as its own user, with nothing else there. Skipped, with a line that says so, when no image was made."""
 import hashlib
 import importlib.machinery
 import importlib.util

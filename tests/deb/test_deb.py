@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages of `make deb` in a Debian of its own (mmdebstrap), entered without network (bubblewrap): installed, tried by their own tests
-(debian/tests), and removed. Before that, an earlier version is upgraded: the same packages under a lower number, with a file that is gone since. Skipped, with a line that says so, where they were not made or where such a root cannot be made."""
+"""The packages of `make deb` are installed, tried by their own tests (debian/tests), and removed, in a separate Debian (mmdebstrap) that is entered
+without network (bubblewrap). Before that, an earlier version is upgraded: the same packages with a lower number, and with a file that the new version
+does not have. Skipped, with a line that says so, when the packages were not made or such a root cannot be made."""
 import os
 import pathlib
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of symbols by which Debian says from which version on a program needs the library: it has the functions of pdl.h and no others. A function that is
-gone would be missed by programs that were linked with it; a new one gets the version in which it came."""
+"""The list of symbols, by which Debian knows the first version of the library that has a function, contains exactly the functions of pdl.h. Programs
+that were linked with a removed function would break; a new function gets the version in which it was added."""
 import re
 
 from ..checks import check

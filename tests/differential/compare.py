@@ -4,10 +4,10 @@
 
     REFERENCE_PYTHON -m tests.differential.compare --pdl build/pdl [--first SEED] [--seeds N] [--models P] [--seconds S] [--keep DIR] [--no-shrink]
 
-It is run by the Python that has the reference (package prompt-declaration-language, 0.9.3), which stays in the process: a fork for a run.
-Compared are, as in the conformance kit, exit status, standard output (with --stream none and while streaming), errors with their lines, typed
+The Python that has the reference (package prompt-declaration-language, 0.9.3) runs this program. The reference stays loaded, and each run is a fork.
+As in the conformance kit, these are compared: exit status, standard output (with --stream none and while streaming), errors with their lines, typed
 result, final variables, context, requests to models and trace. A difference is shrunk and kept as a case of the kit in DIR.
-Started by another Python: `0 passed, 0 failed, 1 skipped`.
+Any other Python prints `0 passed, 0 failed, 1 skipped`.
 """
 import argparse
 import collections

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""emit.py -- a tree of Python values as YAML, in block or flow style and with quotes as chance has it. Raw texts stand as they are."""
+"""emit.py -- writes a tree of Python values as YAML, in block or flow style and with quotes at random. Raw texts are written unchanged."""
 import json
 
 PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")

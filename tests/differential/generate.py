@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """generate.py -- random well-typed PDL programs, as cases of the conformance kit.
 
-A program is a tree of Python values; `emit` writes it as YAML, in block or flow style as chance has it. Expressions are made for a type, from
-the variables that are in scope where they stand, so that most programs run to their end; one in eight is then broken in one place.
-What the reference is known to get wrong (docs/differences.md, rows R) is not generated.
+A program is a tree of Python values, which `emit` writes as YAML, in block or flow style at random. An expression is made for a type, from the
+variables in scope at its place, so that most programs run to their end. One program in eight is then broken in one place. Features that the reference
+is known to get wrong (docs/differences.md, rows R) are not generated.
 """
 import copy
 import json

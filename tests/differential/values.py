@@ -5,7 +5,7 @@
     REFERENCE_PYTHON tests/differential/values.py --tool build/pdl-value-test [--seed N] [--scale F] [--keep DIR]
 
 The cases are those of the kit's generator (tests/conformance/values/make_values.py) for another seed; the answers are the reference's.
-Each difference is written to DIR/KIND.failed.jsonl. Started by a Python without the reference: `0 passed, 0 failed, 1 skipped`.
+Each difference is written to DIR/KIND.failed.jsonl. A Python without the reference prints `0 passed, 0 failed, 1 skipped`.
 """
 import argparse
 import os

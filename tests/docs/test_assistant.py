@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an assistant is given: the card has every kind of block and fits on two screens; llms.txt leads to every page, and llms-full.txt has them."""
+"""The files for assistants: the card has every kind of block and fits on two screens, llms.txt has a link to every page, and llms-full.txt contains
+all pages."""
 import importlib.util
 import json
 import re

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages say of the code: names of the sources, tables, and pages that are made by a tool.
+"""Statements of pages about the code are true: names of sources, tables, and pages that a tool makes.
 
-Each page of docs/internals, and the README of each wing, is a test: the names with an underscore and the paths that it sets as `code` must occur in
-the source tree, and a name
-that a file follows (`pdl_run_start` (`vm/run/run.c`), `main` in `cli/main.c`) must occur in that file.
+Each page of docs/internals, and the README of each wing, is a test. The names with an underscore and the paths that the page sets as `code` must
+occur in the source tree. A name that a file follows (`pdl_run_start` (`vm/run/run.c`), `main` in `cli/main.c`) must occur in that file.
 """
 import re
 import subprocess

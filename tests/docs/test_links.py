@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No link of a page is dead: in the sources, in what `make install` copies, and in what the site is made of. Fences say nothing that a reader does not see."""
+"""No link of a page is dead: in the sources, in the files that `make install` copies, and in the files from which the site is made. Fenced blocks
+contain nothing that a reader does not see."""
 import re
 import shutil
 import subprocess

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A conversation that the pages and examples show sends no message that is only a line break: what is for the terminal is contributed to the result."""
+"""A conversation that the pages and examples show sends no message that is only a line break, because text for the terminal is contributed to the
+result alone."""
 import re
 
 from ..checks import check

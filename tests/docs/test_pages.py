@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of the manual print what the manual says.
 
-In docs/manual, docs/home.md, docs/language-card.md, README.md and packaging/skill/SKILL.md a fenced block ```pdl with a block ```output or ```error after it is a test: the program is run and must print exactly
-that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
-`pdl`: `file=NAME` (default main.pdl). A block ```input between them is standard input; other blocks with
-file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list,
-is the file of `pdl mock --replies`, which answers then, as the page tells its reader. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
-A block ```yaml workflow is one, too: the commands of its steps, without a key.
+In docs/manual, docs/home.md, docs/language-card.md, README.md and packaging/skill/SKILL.md a fenced block ```pdl with a block ```output or ```error
+after it is a test: the program is run and must print exactly
+that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. The word
+`file=NAME` may follow `pdl` (default main.pdl). A block ```input between the two blocks is standard input. Other blocks with file=NAME are written
+beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list,
+is the file of `pdl mock --replies`, which then answers, as the page says to its reader. Other models are those of the conformance kit (openai/echo,
+openai/upper, ...).
+A block ```yaml workflow is a test, too: the commands of its steps are run, without a key.
 A block ```sh server is a command `pdl mock ...` or `pdl serve ...`, as a reader types it in a second terminal: it is started (on a free port), and
-answers what follows on the page, up to the next such block.
+answers the requests of the blocks that follow on the page, up to the next such block.
 """
 import os
 import pathlib

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the recipe of a provider asks for, of each that speaks OpenAI's protocol: a row of docs/spec/providers.md, 4.1 or 4.2, with the address and the
-variables of the key that docs/providers.md has, which is made from the table of the sources; and an exchange when something is special."""
+"""Each provider that speaks OpenAI's protocol has what the recipe for a provider demands. It has a row in docs/spec/providers.md, 4.1 or 4.2, whose
+address and key variables agree with docs/providers.md, which is made from the table of the sources. It also has an exchange when it has a
+peculiarity."""
 import json
 import re
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""questions.md: each question is answered on the page that it names, and that page is two steps from the contents. The words of other tools in the glossary
-lead to a section."""
+"""questions.md: each question is answered on the page that it names, and that page is at most two steps from the contents. The glossary leads from
+the words of other tools to a section."""
 import re
 import sys
 

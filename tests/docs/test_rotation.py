@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rotation of the page "In production", as it is written there but for the name of the file: a server writes on while its log is rotated, and what it
-wrote before is in the older file. Skipped, with a line that says so, where there is no logrotate."""
+"""The log rotation of the page "In production", as it is written there except for the name of the file. A server continues to write while its log is
+rotated, and the older file has what the server wrote before. Skipped, with a line that says so, when logrotate is not installed."""
 import gzip
 import json
 import re

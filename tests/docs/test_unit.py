@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The unit of the page "In production": systemd finds nothing wrong with it, and its command line, with other paths and a free port, serves, is healthy, and
-ends with status 0 when it is asked to. Skipped, with a line that says so, where there is no systemd-analyze."""
+"""The unit of the page "In production". systemd finds no mistake in it. Its command line, with other paths and a free port, starts a healthy server,
+which ends with status 0 on request. Skipped, with a line that says so, when systemd-analyze is not installed."""
 import json
 import re
 import shlex

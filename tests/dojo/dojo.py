@@ -1,10 +1,10 @@
-"""dojo.py PDL MODE [SUITE ...] [--every N] -- runs the tasks of the AgentDojo package through agents of libpdl and prints a table as JSON.
+"""dojo.py PDL MODE [SUITE ...] [--every N] -- runs the tasks of the AgentDojo package through agents of libpdl, and prints a table as JSON.
 
-The models are scripts that obey: they do what the package's ground truth says, and what any injection says that they read. So the figures
-are about the agents and the policy and not about a model. MODE: undefended (a loop of a model and its tools), guarded, planned (the two of
-lib/agent, with the policy `careful`, every approval refused), planned-own (with the policy of the suite in `policies`, as its user might write it, and
-no other; there is nobody to ask), planned-free (no policy), planned-granted (a person approves exactly the calls of the ground truth). The definitions of the tools were
-looked at and locked. The tools are a server over HTTP in this process.
+The models are scripts that obey: they do what the package's ground truth says, and what every injection says that they read. So the figures show the
+agents and the policy, and not a model. MODE is one of: undefended (a loop of a model and its tools); guarded and planned (the two agents of
+lib/agent, with the policy `careful`, where every approval is refused); planned-own (with only the policy of the suite in `policies`, as its user
+might write it, and without a person to ask); planned-free (no policy); planned-granted (a person approves exactly the calls of the ground truth). The
+definitions of the tools were examined and locked. The tools are a server over HTTP in this process.
 SPDX-License-Identifier: Apache-2.0
 """
 import argparse

@@ -1,7 +1,9 @@
-"""AgentDojo (tasks, tools and attacks of the Python package) through agents of libpdl, with scripted models that obey every injection: what policies
-and the agents of lib/agent hold. A part for itself (`make test-dojo`): the package and its dependencies are fetched.
+"""AgentDojo (tasks, tools and attacks of the Python package) through agents of libpdl. Scripted models obey every injection, so the tests show what
+policies and the agents of lib/agent prevent.
 
-DOJO_EVERY=1: all 949 attacks of each mode, not every eleventh.SPDX-License-Identifier: Apache-2.0
+These tests run only by `make test-dojo`, because the package and its dependencies are fetched. DOJO_EVERY=1 runs all 949 attacks of each mode,
+instead of every eleventh.
+SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os

@@ -1,6 +1,6 @@
 /* killer.c -- LD_PRELOAD: kills the process at the nth write to a journal (PDL_KILL_AT), before or
- * after it; with PDL_KILL_COUNT, a file, writes down how many there were. With PDL_SYNC_FAILS the
- * syncs of a journal fail after so many.
+ * after the write. With PDL_KILL_COUNT, a file, it notes the number of writes there. With
+ * PDL_SYNC_FAILS the syncs of a journal fail after this number of syncs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

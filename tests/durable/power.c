@@ -1,6 +1,6 @@
-/* power.c -- LD_PRELOAD: writes down what a process does to its journal (writes, lengths, syncs,
- * removals) and what leaves it (requests, standard output), in order, into PDL_POWER_LOG. From this
- * test_power.py makes what a disk may hold after a power cut.
+/* power.c -- LD_PRELOAD: notes in PDL_POWER_LOG, in order, what a process does to its journal
+ * (writes, lengths, syncs, removals) and what it sends (requests, standard output). From this log
+ * test_power.py makes the states in which a power cut may leave a disk.
  *
  * Records: one byte for what it is (w: write, t: length, s: sync, u: removal, d: sync of a folder,
  * o: standard output, n: network), the number of the path's bytes, of the data's bytes, an offset

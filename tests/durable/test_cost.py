@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_cost.py -- what a call writes into its journal: few pages, each message once, and nothing is sent before it is synced."""
+"""test_cost.py -- a call writes few pages into its journal, writes each message once, and sends nothing before the journal is synced."""
 import sqlite3
 
 import pytest

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_damage.py -- journals of durable runs that are cut, damaged, crafted, newer, somebody else's, on a full or read-only disk.
+"""test_damage.py -- journals of durable runs that are cut, damaged, crafted, of a newer version, of another user, or on a full or read-only disk.
 
-Every command gives an answer or one message and exit code 1 or 2; what it refuses is left as it was.
+Every command gives an answer, or one message and exit code 1 or 2. A journal that is refused does not change.
 """
 import os
 import random

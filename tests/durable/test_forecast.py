@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_forecast.py -- what `pdl runs --check` says of a run that waits is what a resume then does (spec know 2).
+"""test_forecast.py -- `pdl runs --check` says of a waiting run exactly what a resume then does (spec know 2).
 
-Runs of several programs wait at their question; each program is edited in many ways, the verdict is read, and the same run is resumed with a
-service that counts.
+Runs of several programs wait at their question. Each program is edited in many ways, the verdict is read, and the same run is resumed with a service
+that counts its requests.
 """
 import itertools
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A durable run that is interrupted, at any point after it is started, says how it continues."""
+"""A durable run that is interrupted, at any moment after its start, says how it can be continued."""
 import os
 import signal
 import subprocess

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_kills.py -- durable runs are killed and resumed until they end.
 
-Eight programs, against a service that counts, killed at random instants and at writes of the journal, in `soak` at each of its writes. After
-the end: output and files are those of a run that nobody killed, the service has answered each prompt once and at most once more for each kill
-and branch, actions were repeated at most once for each kill and branch.
+Eight programs use a service that counts its requests. They are killed at random moments and at writes of the journal, in `soak` at each write. After
+the end, output and files are those of a run that was not killed. The service has answered each prompt once, and at most once more for each kill and
+branch. Actions were repeated at most once for each kill and branch.
 """
 import random
 import subprocess

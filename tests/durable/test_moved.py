@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_moved.py -- actions whose place in the program has moved, and answers that nothing asks for any more.
+"""test_moved.py -- actions whose place in the program has moved, and answers that no request needs any more.
 
-A run parks at its question after it has acted; then its program is changed.
+A run parks at its question after it has executed actions; then its program is changed.
 """
 import json
 

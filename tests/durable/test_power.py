@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_power.py -- what a power cut may leave of a journal: writes that were not synced are lost, torn or reordered.
+"""test_power.py -- the states in which a power cut may leave a journal: writes that were not synced are lost, torn or reordered.
 
-A shim (power.c) writes down what a run does. At points of that list disks are made that hold everything up to the last sync of each file, and
-of what came after it any sectors. Each must be a sound journal, and hold every row on which a request or a byte of output had depended that
-left the process before the cut; such a run is then resumed.
+A shim (power.c) notes what a run does. For points of this list the test makes disks that hold everything up to the last sync of each file, and any of
+the sectors that were written later. Each disk must be a sound journal. It must have every row on which a request or a byte of output depended that
+left the process before the cut. The run is then resumed from the disk.
 """
 import pathlib
 import random

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_promises.py -- what durable runs promise beside surviving kills: changed programs, time and chance, budgets, owners, keys, guards.
+"""test_promises.py -- the other promises of durable runs: changed programs, time and chance, budgets, owners, keys, guards.
 
-Runs are killed at a place that they reach: a command that waits until it may continue.
+Runs are killed at a known place: at a command that waits until it may continue.
 """
 import fcntl
 import json

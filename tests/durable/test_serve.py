@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_serve.py -- requests with an Idempotency-Key to a server whose runs are durable.
 
-The model service counts what it is asked; the server is killed and started again.
+The model service counts its requests; the server is killed and started again.
 """
 import http.client
 import json

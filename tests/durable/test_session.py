@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_session.py -- what code leaves in Python, and resumes: when earlier blocks must run again, and what they give then.
+"""test_session.py -- the objects that code leaves in Python, and resumes: when earlier blocks must run again, and what they then give.
 
-Each program is killed at a command that waits, and resumed.
+Each program is killed at a command that waits, and is then resumed.
 """
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""code-server, a VS Code that a browser shows, in a folder under the build directory. Its package builds a few native
-modules on installation, which takes minutes: fetched once and kept."""
+"""code-server, a VS Code in the browser, in a folder under the build directory. Its package builds a few native modules during the installation,
+which takes minutes. So it is fetched once and kept."""
 import json
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the editors share: an editor is driven once, and what it said is judged row by row."""
+"""The helpers of the tests of editors: an editor is driven once, and its output is then judged row by row."""
 import json
 
 from ..checks import check

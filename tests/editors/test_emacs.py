@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Emacs in batch mode with editors/emacs: eglot, and dap-mode for the debugger. What is not there is skipped (Debian: emacs-nox,
+"""A real Emacs in batch mode with editors/emacs: eglot, and dap-mode for the debugger. Parts that are not installed are skipped (Debian: emacs-nox,
 elpa-eglot, elpa-dap-mode)."""
 import json
 import os

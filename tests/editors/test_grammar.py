@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The grammar of the extension, by the engine of VS Code, on every program of the tree: keys, texts of block scalars and values
-have the colours of what PyYAML says they are. Skipped where node, its packages or PyYAML cannot be had."""
+"""Applies the grammar of the extension to every program of the tree, with the engine of VS Code. Keys, texts of block scalars and values have the
+colours of what PyYAML says they are. Skipped when node, its packages or PyYAML are not available."""
 import json
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Neovim, headless, with editors/nvim; skipped where there is none (Debian: neovim)."""
+"""A real Neovim, without a window, with editors/nvim. Skipped when it is not installed (Debian: neovim)."""
 import json
 import os
 import pathlib

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The replies of an evaluation with a cache: each row, sample, program and judge has its own, and gets it again, in whatever order they come."""
+"""The replies of an evaluation with a cache: each row, sample, program and judge has separate replies, and gets the same ones again in any order of
+requests."""
 import itertools
 import json
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl eval: scores, samples, judges, comparisons; pdl test: tests that stand beside programs."""
+"""pdl eval: scores, samples, judges, comparisons; pdl test: files of tests beside programs."""
 import json
 import math
 import xml.etree.ElementTree as ElementTree

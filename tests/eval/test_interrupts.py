@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C in an evaluation and in a search: what is kept, and how it continues, is the last line of standard error."""
+"""Ctrl-C in an evaluation and in a search: the last line of standard error says what is kept, and how to continue."""
 import json
 import re
 import signal

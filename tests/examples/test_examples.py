@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example programs: replayed without network, key or Python, and rag.pdl and chatbot.pdl for real. The output of NAME.pdl must be
+"""The example programs are replayed without network, key or Python; rag.pdl and chatbot.pdl also run for real. The output of NAME.pdl must be
 expected/NAME.txt (PDL_UPDATE=1 writes it). Everything runs in a copy of examples/."""
 import contextlib
 import json

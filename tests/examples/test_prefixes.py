@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a prompt cache finds of the patterns (spec know 1): nine tenths of each later request, or a row of the page says how much and why."""
+"""The share of the patterns' requests that a prompt cache finds (spec know 1): nine tenths of each later request, or a row of the page says how much
+and why."""
 import json
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run has one number of model calls and tokens: --verbose, trace, spans and page agree, for every example."""
+"""One run has one number of model calls and tokens: --verbose, the trace, the spans and the page agree for every example."""
 import json
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the modules of this folder share."""
+"""The helpers of the modules of this folder."""
 import pathlib
 import subprocess
 

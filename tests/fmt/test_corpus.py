@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formatter on every program of the tree, many in one call of `pdl fmt`.
+"""Runs the formatter on every program of the tree, many in one call of `pdl fmt`.
 
-For each program that loads: `pdl fmt` succeeds, a second time it changes nothing, `--check` agrees, line ends and byte order mark stay, and
-sorted twice it is as sorted once. PyYAML, where it is there, reads the same events before and after, but for blanks inside of ${ }.
-Programs that do not load are left alone, with a message. For one program in ten, and for the others in test-all: what is outside of
-`--lines` stays byte for byte, standard input and output do the same as a file, and `pdl dump` agrees on what loads.
+For each program that loads, `pdl fmt` succeeds, a second call changes nothing, `--check` agrees, line ends and byte order mark stay, and sorting
+twice gives the result of sorting once. PyYAML, where it is installed, reads the same events before and after, except for blanks inside of ${ }. A
+program that does not load is unchanged, and gets a message. For one program in ten, and for the others in test-all: text outside of `--lines` stays
+byte for byte, standard input and output give the same result as a file, and `pdl dump` shows the same program.
 """
 import random
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formatter by itself: cases/NAME.in.pdl becomes NAME.out.pdl, with the options of a first line `# fmt: ...`; files in place, --check,
---diff and --lines."""
+"""The formatter alone: cases/NAME.in.pdl becomes NAME.out.pdl, with the options of a first line `# fmt: ...`; also files in place, --check, --diff
+and --lines."""
 import pathlib
 import random
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every fuzz target runs over its corpus, without a fuzzer: fuzz/run.py BUILD."""
+"""Every fuzz target runs over its corpus, without a fuzzer, by fuzz/run.py BUILD."""
 import importlib.util
 import re
 import subprocess

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run takes: build folder, tier, scale, and which part of long lists of rows.
+"""Decides what a run takes: the build folder, the tier, the scale, and which part of long lists of rows.
 
-`test` samples what takes long, and `test-all` does the rest, so that over both nothing is left out. Rows are drawn by a hash of their
-name and of the commit: each commit draws another part, and every machine the same one.
+`test` takes a sample of the items that take long, and `test-all` takes the rest, so that the two together leave nothing out. Rows are drawn by a hash
+of their name and of the commit: each commit draws another part, and every machine draws the same part.
 """
 import functools
 import hashlib

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases that are no Python functions become items of pytest.
+"""Makes items of pytest from cases that are not Python functions.
 
 tests/cli/**/*.test       a command line: sections that begin with `--- NAME [ARGUMENT]`
     file NAME   a file of the working directory     run      a shell line; `pdl` is the command under test
     stdin       standard input                      stdout   exact; stdout-has: each line occurs
     stderr      each line occurs                    exit N   exit status, 0 unless given
-tests/**/*.pdl            programs that carry their expectation in leading comments `# KEY: VALUE`
+tests/**/*.pdl            programs that contain their expectation in leading comments `# KEY: VALUE`
     expect  a line of standard output, in order     error    a text of standard error, may be repeated
     args    options before the program              exit     exit status (0, or 1 where there is an error)
     stdin   a line of standard input, in order

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the processes of an item were doing when its time was over.
+"""Shows what the processes of an item were doing when its time was over.
 
-A command that does not end may wait for a peer, for a lock or for the processor, and the next run may not show it again. So the state of
-each process is printed before any of them is killed."""
+A command that does not end may wait for a peer, for a lock or for the processor, and the next run may not show it again. So the state of each process
+is printed before any of them is killed.
+"""
 import os
 import pathlib
 import subprocess

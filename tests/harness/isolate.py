@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each item runs in a process of its own.
+"""Runs each item in a separate process.
 
-Tests of a command that forks, kills, fills disks and opens thousands of descriptors must not reach each other. So the process that has
-collected everything forks for each item: nothing is imported twice, and the item gets a session, a folder for temporary files, and limits
-of time, memory and processor. Whatever is still running when it ends is killed, however it was started: the parent is the subreaper of
-all that the item starts, so orphans become its children. For the same reason the processor time of an item includes all of them.
-
-An item also fails, whatever it expected, when a sanitizer wrote a report or when a `pdl` that it started died of SIGILL, SIGABRT or SIGSEGV.
+The tests run a command that forks, kills, fills disks and opens thousands of descriptors, and they must not reach each other. So the process that has
+collected everything forks for each item: nothing is imported twice, and the item gets a session, a folder for temporary files, and limits of time,
+memory and processor. When the item ends, every process that it started and that still runs is killed. The parent is the subreaper of the item, so
+orphans become its children. For the same reason the processor time of an item includes all its processes. An item also fails, whatever it expected,
+when a sanitizer wrote a report, or when a `pdl` that it started died of SIGILL, SIGABRT or SIGSEGV.
 """
 import ctypes
 import faulthandler

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers of pytest-xdist get one item at a time, the longest first.
+"""Gives workers of pytest-xdist one item at a time, the longest first.
 
-xdist deals blocks of items out in advance, and its workers begin an item only when they know the next one, because fixtures may outlive an
-item. Here each item has a process of its own and nothing outlives it, so a worker can be given its next item when it has ended the last
-one: a long item never waits behind another, and all workers end at about the same time. How long items take is read from the times of the
-last run in this build folder, else from tests/harness/times.json.
+xdist distributes blocks of items in advance, and its workers begin an item only when they know the next one, because fixtures may outlive an item.
+Here each item has a separate process and nothing outlives it, so a worker can get its next item when its last one has ended. A long item then never
+waits behind another, and all workers end at about the same time. The durations of items come from the times of the last run in this build folder, or
+else from tests/harness/times.json.
 """
 import json
 import pathlib

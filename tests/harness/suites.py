@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of suites. A suite is a folder below tests/ (or python/tests); everything else is decided by its row.
+"""The table of suites. A suite is a folder below tests/ (or python/tests). Its row says everything else about it.
 
 tier    the first verb that runs it: check < test < all < soak. A module or a function may move itself to a later one with
         pytest.mark.tier("all").
-memory  not 0: also over the sanitizer build, because it reads bytes of others or holds memory by hand. 1: all of its items. 2: one item in two, which
-        are the others with the next commit, because they lead through the same code many times; all of them in `make soak`, and where a path or a name says what to run.
+memory  not 0: the suite also runs over the sanitizer build, because it reads foreign bytes or manages memory by hand. 1: all of its items. 2: half of
+        them, which
+        are the other half at the next commit, because they run the same code many times; `make soak`, and a run that names a path or an item, takes all of them.
 needs   what must be built, relative to the build folder.
 turns   3: of the items that are rows of a table, or files of cases, `make test` takes one in three, which the commit draws, and `make test-rest` the others.
 """

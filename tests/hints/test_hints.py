@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hint that is wrong is worse than none: for each hint, the mistakes that it is for and the nearest ones that it must not be said of.
+"""A wrong hint is worse than no hint. For each hint, these are the mistakes that must get it, and similar mistakes that must not.
 
-*.hints hold the cases. `=== HINT` begins a hint (a part of what is printed); below it stand programs, each after a line that says what they are for:
+The files *.hints have the cases. `=== HINT` begins a hint (a part of the printed text). Programs follow, each after a line that says what is expected:
     --- yes         `pdl check` prints the hint          --- yes run     `pdl` prints it
     --- no          it does not                          --- no run      `pdl` does not
     --- file NAME   a file beside the programs of this hint
-A program without a mistake may be a case of `no`. Hints of expressions stand in tests/unit/expr/test_advice.c, those of policies in tests/policy.
+A program without a mistake may be a case of `no`. The tests of hints for expressions are in tests/unit/expr/test_advice.c, and those for policies in
+tests/policy.
 """
 import ast
 import pathlib

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A message about a long value prints its beginning and its end, the line of the fault and the hint; the program itself sees all of the message."""
+"""A message about a long value prints the beginning and the end of the value, the line of the fault and the hint. The program itself sees the whole
+message."""
 import subprocess
 
 import pytest

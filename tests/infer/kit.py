@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of inference share: the command with --json, and programs whose posterior has a closed form."""
+"""The helpers of the tests of inference: the command with --json, and programs whose posterior has a closed form."""
 import json
 import math
 

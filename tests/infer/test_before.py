@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an inference would cost, by pdl explain -n, and how far one is, by --progress."""
+"""The expected cost of an inference, by pdl explain -n, and its progress, by --progress."""
 import json
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Posteriors with closed forms: each is met within four standard errors, with seeds that are fixed."""
+"""Posteriors with closed forms: each result is within four standard errors. The seeds are fixed."""
 import functools
 import itertools
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pdl infer --seed`: the generators of Python code begin with the seed of each block, so values are the same at any --jobs."""
+"""`pdl infer --seed`: the generators of Python code begin with the seed of each block, so the values do not depend on --jobs."""
 import random
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl infer --durable: an inference that is killed continues with `pdl resume`; nothing that was answered is asked again, and the result is the same."""
+"""pdl infer --durable: an inference that is killed continues with `pdl resume`. No answered request is sent again, and the result is the same."""
 import contextlib
 import json
 import re

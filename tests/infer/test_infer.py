@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pdl infer`: distributions against closed forms, what is shared and what is not, failures, bad input."""
+"""`pdl infer`: distributions are compared with closed forms; also what runs share, failures, and bad input."""
 import itertools
 import json
 import math

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worked example of the manual: the votes of a real small model, recorded; a majority is right more often than one answer, in fewer calls than five a row."""
+"""The worked example of the manual: the recorded votes of a real small model. A majority is right more often than one answer, with fewer than five
+calls for each row."""
 import json
 import os
 import pathlib

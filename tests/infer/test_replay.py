@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Particles that cannot be copied, because code left an object or used PDL_SESSION, are replayed from their answers: the result is that of copies, and nothing is asked or done twice."""
+"""Particles that cannot be copied, because code left an object or used PDL_SESSION, are replayed from their answers. The result equals that of
+copies, and no request or action is repeated."""
 import json
 import math
 

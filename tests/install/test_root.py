@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_root.py -- `make install` on a Debian that has nothing but the packages of `make deps`: its own root (mmdebstrap), entered
-without network (bubblewrap), in which the library is built and installed, found by pkg-config and by the loader, and the first program of
-the page about embedding is compiled and run. Skipped, with a line that says so, where such a root cannot be made. It is kept in BUILD."""
+"""test_root.py -- `make install` on a Debian that has only the packages of `make deps`. In its own root (mmdebstrap), which is entered without
+network (bubblewrap), the library is built and installed. pkg-config and the loader find it, and the first program of the page about embedding is
+compiled and run. Skipped, with a line that says so, when such a root cannot be made. The root is kept in BUILD."""
 import pathlib
 import shutil
 import subprocess

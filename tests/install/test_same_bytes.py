@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two builds in two folders are the same bytes: the command, the shared library and the static one. The folders of the sources have names of
-different lengths, and so have those of the builds, one of which lies outside of its sources; what was compiled in no other place is used."""
+"""Two builds in two folders give the same bytes: the command, the shared library and the static library. The source folders have names of different
+lengths, and so have the build folders, one of which is outside of its sources. Nothing that was compiled elsewhere is used."""
 import hashlib
 import os
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agents of the library behind one face, for the tables of test_tools.py and test_bad_input.py: what a model has to say so that
-the agent calls a tool or ends, how the agent is called, what it saw. The model is a script on the loopback interface; its requests are kept."""
+"""One interface to all agents of the library, for the tables of test_tools.py and test_bad_input.py: which text of a model makes the agent call a
+tool or end, how the agent is called, and what it has seen. The model is a script on the loopback interface, which keeps its requests."""
 import json
 import os
 import pathlib

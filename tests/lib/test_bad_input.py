@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bad tools and bad models do to the agents: the documented result or error, the model's text never evaluated, no
-message lost.
+"""How the agents handle bad tools and bad models: the documented result or error, a model's text is never evaluated, and no message is lost.
 
-One row for each situation, with what every agent makes of it.
+There is one row for each situation, with the outcome for every agent.
 """
 from .agents import AGENTS, dumps
 

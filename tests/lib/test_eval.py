@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation of agents: at the same time, every score, files, and going on after a stop. The questions of examples/eval/cot.jsonl are
-answered by the scripted model of examples/serve.py."""
+"""The evaluation of agents: parallel questions, every score, files, and how to continue after a stop. The scripted model of examples/serve.py answers
+the questions of examples/eval/cot.jsonl."""
 import json
 import os
 import shutil

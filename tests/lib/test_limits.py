@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop of a thousand steps against a model that answers at once: at most half a second of processor time. Twice the steps cost not much more
-than twice where requests stay short; where each request holds all that was said before, no more than the text that is handed over.
+"""A loop of a thousand steps against a model that answers at once takes at most half a second of processor time.
 
-The model is the parameter mock_response. Processor time is counted, so that a busy machine does not matter.
+Twice the steps take not much more than twice the time where requests stay short. Where each request contains the whole conversation, the time grows
+no faster than the text that is sent. The model is the parameter mock_response. Processor time is counted, so a busy machine does not matter.
 """
 import os
 import resource

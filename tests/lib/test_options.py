@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agents have in common beside tools: calls side by side, memory by summary, answers of a type, agents as tools.
-"""
+"""What the agents have in common besides tools: parallel calls, memory by summary, answers of a type, agents as tools."""
 from .agents import AGENTS, dumps
 
 DEFS = """  weather:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task of every agent is `query`; the names it had before continue to work, by name and by place.
+"""The task of every agent is `query`; its earlier names continue to work, by name and by position.
 
-For each agent: what the model is asked is the same under all names; both names, or none, is an error that names `query`, before any request.
+For each agent, the model gets the same requests under all names. Both names together, or no name, is an error that names `query`, before any request.
 """
 ENDS_AT_ONCE = ["Action: Finish[done]"]
 # module, function, old name of the task, arguments before it, names and values of those behind it, replies of the model. The script of this table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lib/agent/rewoo: two requests whatever the number of steps; which plans run, and how; what evidence can and cannot do."""
+"""lib/agent/rewoo: two requests for any number of steps; which plans run, and how; and what evidence can do."""
 from .agents import Agent, dumps
 from .test_tools import DEFS as TOOL_DEFS, FORMS
 

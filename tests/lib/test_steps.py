@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lib/steps: what every agent that tells its steps did, in one shape."""
+"""lib/steps: what every agent that reports its steps did, in one form."""
 from .agents import AGENTS
 
 TOOLS = "  weather: {description: Weather of a city, function: {city: string}, return: \"Sunny in ${ city }\"}\n"

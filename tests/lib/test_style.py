@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the library is written: every function says what it does, is short, has typed parameters and a default for each that may be left out; no
-Python. And how short programs are: those of the pages at most ten lines, those of examples/ at most forty. The modules are read by the command
-itself (`parser: yaml`)."""
+"""How the library is written: every function has a description, is short, and has typed parameters with a default for each optional one; there is no
+Python. Programs are short, too: those of the pages have at most ten lines, and those of examples/ at most forty. The command itself reads the modules
+(`parser: yaml`)."""
 import json
 import re
 import subprocess

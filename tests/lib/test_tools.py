@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools in one form: every form of a tool in every agent, and what stands between a model and its tools.
+"""Tools in one form: every form of a tool in every agent, and the options that restrict how a model uses tools.
 
-A tool takes one text and says `Sunny in TEXT`. Each form is checked for the call, for an argument of the wrong type (where the agent writes
-objects), and for an error that the model sees; then the options max_steps, approve, confirm, max_repeats, max_result.
+A tool takes one text and returns `Sunny in TEXT`. Each form is checked for the call, for an argument of the wrong type (where the agent writes
+objects), and for an error that the model sees. Then the options max_steps, approve, confirm, max_repeats and max_result are checked.
 """
 from .agents import AGENTS
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random edits and requests from a seed, and other things that must not end the server. PDL_SEED: where they start."""
+"""Random edits and requests from a seed, and other input that must not end the server. PDL_SEED sets the first seed."""
 import json
 import os
 import pathlib

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of the language server and of the debugger that flood, and read nothing: with each message that they may send. What is kept of it is bounded."""
+"""Clients that flood the language server and the debugger with each message that they may send, and read nothing. The memory that the server keeps
+for this is bounded."""
 import json
 import os
 import subprocess

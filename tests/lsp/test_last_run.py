@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hover shows what a variable was in the last run: of a trace or of a journal, the newer of the two."""
+"""Hover shows the value of a variable in the last run: from a trace or a journal, whichever is newer."""
 import os
 import resource
 import subprocess

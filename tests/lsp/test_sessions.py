@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded sessions of the language server: tests/lsp/sessions/*.session. PDL_UPDATE=1 writes what is answered as what is expected.
+"""Recorded sessions of the language server: tests/lsp/sessions/*.session. PDL_UPDATE=1 writes the answers as the expected ones.
 
 A session is a file with sections:
-    --- file NAME           a file of the workspace. A mark such as ⟦a⟧ is taken out and names its place
+    --- file NAME           a file of the workspace. A mark such as ⟦a⟧ is removed and names its place
     --- unsaved NAME        the same, but only the editor has it, not the disk
-    --- options WORD ...    options of the server; the first section, where it is there
-    --- init                JSON: capabilities that replace the usual ones; needs to be first when it is there. Its answer may be expected
+    --- options WORD ...    options of the server; must be the first section
+    --- init                JSON: capabilities that replace the usual ones; must be the first message. The next section may check its answer
     --- open NAME           the editor opens it
     --- close NAME
     --- change NAME         JSON: list of {range, text}
     --- write NAME          a file on the disk changes, and the client says so
     --- notify METHOD       JSON of the params
-    --- request METHOD      JSON of the params; the next section says what is expected:
+    --- request METHOD      JSON of the params; the next section is one of these three:
     --- answer              JSON, exactly
-    --- has                 JSON: objects may have more keys; of a list each item has to be found, in any order
+    --- has                 JSON: objects may have more keys; a list must have each of these items, in any order
     --- hasnt               JSON: list of parts that must not be found in the answer
-    --- note METHOD         the next notification of that name; then one of the three
-    --- diagnostics NAME    what is pushed for a file next; then one of the three
+    --- note METHOD         the next notification of that name; one of the three sections follows
+    --- diagnostics NAME    the diagnostics that are sent next for a file; one of the three sections follows
 
 In JSON the text "@a" is the position of a mark, "@a..b" a range, "%NAME" the address of a file.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of tool servers share: the command in a folder with a configuration, and the scripted server as a command."""
+"""The helpers of the tests of tool servers: the command in a folder with a configuration, and the scripted server as a command."""
 import json
 import os
 import pathlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""server.py MODE [LOG] -- a tool server over standard input and output that does wrong what MODE says. What comes in is appended to LOG, one JSON
-object a line. Tests start it with `python3 -I -S`, and it imports little, so that a start is cheap. http_server.py is the same over HTTP."""
+"""server.py MODE [LOG] -- a tool server over standard input and output that misbehaves as MODE says. It appends its input to LOG, one JSON object on
+each line. Tests start it with `python3 -I -S`, and it imports little, so that a start is cheap. http_server.py is the same server over HTTP."""
 import json
 import os
 import signal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool servers that flood: with each message that one may send, in answer to a call, to our own answers, and unasked. Limits of time and signals end it,
-and it costs few descriptors and little memory."""
+"""Tool servers that flood with each message that they may send: in answer to a call, to our own answers, and unasked. Limits of time and signals end
+this, and it costs few descriptors and little memory."""
 import json
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool servers: a scripted one that does things wrong (server.py, http_server.py), and wrong configurations. Real servers are in test_real.py."""
+"""Tool servers: a scripted server that misbehaves (server.py, http_server.py), and wrong configurations. Real servers are in test_real.py."""
 import json
 import pathlib
 import time

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool servers as they are: lists without an end, schemas without properties, results that are no texts, ids and byte order marks in odd places, failures
-without an id; over HTTP and, where it is the same, over a pipe."""
+"""Tool servers with the oddities of real ones: endless lists, schemas without properties, results that are not texts, ids and byte order marks in odd
+places, failures without an id. They are tried over HTTP, and over a pipe where it behaves in the same way."""
 import ast
 import json
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers made with the `mcp` package of the Python registry; skipped where the registry is out of reach."""
+"""Servers made with the `mcp` package of the Python registry. Skipped when the registry cannot be reached."""
 import json
 import socket
 import subprocess

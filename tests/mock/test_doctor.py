@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl doctor --net asks the services side by side."""
+"""pdl doctor --net sends its requests to all services at the same time."""
 import os
 import subprocess
 import threading

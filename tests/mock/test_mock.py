@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl mock: what it answers, whole and streamed, to programs and to any client; replies that are wrong."""
+"""pdl mock: its answers, whole and streamed, to programs and to any client; also wrong files of replies."""
 import http.client
 import json
 import os

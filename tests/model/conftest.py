@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver of an item ends well, with what a sanitizer has to say."""
+"""Checks that the driver of an item ends well, and shows the reports of a sanitizer."""
 import pytest
 
 from . import wire

@@ -1,5 +1,6 @@
-/* model_driver.c -- runs model calls for tests/model: jobs on standard input, a JSON object a line;
- * JSON lines on standard output, and an empty one behind each job.
+/* model_driver.c -- runs model calls for tests/model. It reads jobs from standard input, one JSON
+ * object on each line. It writes lines of JSON to standard output, and an empty line after each
+ * job.
  *
  *   {calls: [{model, messages, parameters?, platform?, schema?, stream?} | {model, input,
  *   parameters?}], env?: {NAME: VALUE}, repeat?: N,

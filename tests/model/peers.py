@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fourteen dialects as a server speaks them: how each says a text, that it ended, and any object in its stream; and a run of `pdl` in which
-every block is answered from a table."""
+"""The fourteen dialects from the view of a server: how each writes a text, its end, and any object in its stream. Also a run of `pdl` in which every
+block is answered from a table."""
 import json
 import struct
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that misbehave: each answer ends in the right result or the right error within bounds of time and memory, and the key stays
-where it belongs. Answers cut or reset at every byte are in test_cuts.py, comments, missing ends and limits of size in test_streams.py, silence in
+"""Servers that misbehave: each answer leads to the right result or the right error within bounds of time and memory, and the key is sent nowhere
+else. Answers that are cut or reset at every byte are in test_cuts.py; comments, missing ends and limits of size are in test_streams.py; silence is in
 test_time.py."""
 import asyncio
 import gzip

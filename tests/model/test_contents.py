@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content of an answer comes in any form that a gateway gives it: a text, one part, a list of parts, a part without a type. What is read is the answer,
-whole or streamed; where nothing can be read the call fails, and an empty text is never printed in its place."""
+"""The content of an answer may have any form that a gateway gives it: a text, one part, a list of parts, a part without a type. The same answer is
+read from each form, whole or streamed. When nothing can be read the call fails, and no empty text is printed in its place."""
 import json
 
 import pytest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An answer that was cut or filtered under a spec or a JSON parser is an error that says so, in every dialect, streamed and whole: its JSON is not completed."""
+"""An answer that was cut or filtered, under a spec or a JSON parser, is an error that says so, in every dialect, streamed and whole. Its JSON is not
+completed."""
 import pytest
 
 from ..checks import check

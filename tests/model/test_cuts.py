@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers cut off after every byte, in every form that answers have, on a connection that is closed, broken off or reset; and read byte by byte.
-
-What was shown is always a beginning of the text; what counts as an answer is the whole of it, calls with all of their arguments; everything
-else is an error of the transport. All cuts of a form are calls of one process against one server."""
+"""Answers of every form are cut off after every byte, on a connection that is closed, broken or reset; they are also read byte by byte. The shown
+text is always a beginning of the whole text. Only the whole answer counts as an answer, with all arguments of its calls; everything else is an error
+of the transport. All cuts of a form are calls of one process to one server."""
 import binascii
 import json
 import re

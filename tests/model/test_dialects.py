@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the fixtures leave out: one conversation with media, calls, results and thoughts in every dialect, what is asked of tools, answers that are
-no answers, errors in the middle of streams. Sources: the API references of the services, as docs/internals/model.md names them."""
+"""Cases that the fixtures leave out: one conversation with media, calls, results and thoughts in every dialect, requests with tools, answers without
+an answer, errors in the middle of streams. The sources are the API references of the services, which docs/internals/model.md names."""
 import base64
 import json
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Embeddings: batches, order, what is kept for the run, forms of the answer, failures; through model_driver."""
+"""Embeddings: batches, their order, the vectors that are kept for the run, forms of the answer, failures. Run by model_driver."""
 import base64
 import json
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons for which models end (spec providers 10), and schemas that say strict: true (spec providers 15.2); what is told of both."""
+"""Reasons for which models end (spec providers 10), schemas with strict: true (spec providers 15.2), and how both are reported."""
 import json
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON whose quotes are all escaped, or the first one of a container, as models write it, and JSON after a byte order mark."""
+"""JSON as models write it, with all quotes escaped or only the first one of a container, and JSON after a byte order mark."""
 import json
 
 from ..checks import same

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pdl explain`: what a program would ask, with a server that must not be asked."""
+"""`pdl explain`: the requests that a program would send. The server must get none of them."""
 import json
 
 from ..checks import same

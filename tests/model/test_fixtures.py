@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The provider fixtures of the conformance kit, played against the model room alone, through model_driver; once more with answers that come in
-small pieces (split)."""
+"""The provider fixtures of the conformance kit against the model room alone, through model_driver. They are played once more with answers in small
+pieces (split)."""
 import json
 import pathlib
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bit that a disk or memory flips in a kept answer is noticed in recordings and caches, as in journals; older files have no checksums and are read."""
+"""A bit that a disk or memory flips in a stored answer is noticed in recordings and caches, as in journals. Older files have no checksums and can
+still be read."""
 import json
 import os
 import sqlite3

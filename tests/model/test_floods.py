@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model servers that flood: with each thing that may come instead of an answer, or after a part of one. Limits of time end it, and it costs little memory."""
+"""Model servers that flood with each thing that may come in place of an answer, or after a part of an answer. Limits of time end this, and it costs
+little memory."""
 import json
 import os
 import signal

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording with a policy replays from any folder: texts that models and people see name files as the program sees them, so a request that
-holds such a text is the same wherever the program is started from.
+"""A recording with a policy can be replayed from any folder.
+
+Texts that models and people see name files relative to the program. So a request with such a text is the same wherever the program is started.
 """
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vertex AI: a service account's assertion is signed, exchanged once and kept; other credentials; what is wrong with them."""
+"""Vertex AI: the assertion of a service account is signed, exchanged once and kept; also other credentials, and wrong ones."""
 import base64
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""platform granite-io: prompts as granite-io 0.5.3 writes them (granite_prompts.json), answers taken apart, other models as a chat."""
+"""platform granite-io: prompts as granite-io 0.5.3 writes them (granite_prompts.json), how answers are divided, and other models as a chat."""
 import datetime
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A character whose two escapes come in two events of a stream is one character, in every dialect and place."""
+"""A character whose two escapes arrive in two events of a stream is one character, in every dialect and place."""
 import json
 
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A failure inside of what holds an answer, beside an ordinary end (spec providers 5): in a choice, a message, a part, a delta, an event; what looks like one and
-is none; and which choice of a stream is the answer."""
+"""A failure inside of a part of an answer, beside an ordinary end (spec providers 5): in a choice, a message, a part, a delta, an event. Also parts
+that only look like a failure, and which choice of a stream is the answer."""
 import json
 
 import pytest

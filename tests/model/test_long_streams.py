@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream with 200 000 tool calls, or as many tokens with their probabilities, takes time in proportion to its length, and a signal ends it
-at once. `make test` asks for a fifth of them."""
+"""A stream with 200 000 tool calls, or with as many tokens and their probabilities, takes time in proportion to its length, and a signal ends it at
+once. `make test` uses a fifth of them."""
 import os
 import pathlib
 import signal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of replies in the forms that services send beside the usual one: contents in parts, choices without a message, calls of one index, of none, without
-ids, input that comes with the name; what of them goes back, and to whom."""
+"""Pieces of replies in the less usual forms of services: contents in parts, choices without a message, calls with one index, without an index or
+without ids, input that arrives with the name. Also which of them are sent back, and to which service."""
 import json
 import re
 

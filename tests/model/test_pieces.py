@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The members in which servers that speak like OpenAI put the text of an answer: none of it is lost, and none is there twice."""
+"""The members in which servers with OpenAI's protocol put the text of an answer: no text is lost, and no text is there twice."""
 import json
 
 from ..checks import check

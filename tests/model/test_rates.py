@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates: the pace that the user asks for, and what services say with 429 and headers. And the log of --wire. Over real HTTP."""
+"""Rates: the rate that the user requests, and the limits that services announce with 429 and headers. Also the log of --wire. Over real HTTP."""
 import resource
 import time
 

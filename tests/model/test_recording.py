@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay as it looks from outside, over real HTTP for the recording."""
+"""A replay seen from outside; the recording is made over real HTTP."""
 import contextlib
 import hashlib
 import json

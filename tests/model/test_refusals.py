@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that are not what a spec asks for: the error says when the model refused or was cut, and the model is told all faults with their paths."""
+"""Answers that do not fit a spec: the error says when the model refused or was cut, and the model gets all faults with their paths."""
 import json
 import os
 import subprocess

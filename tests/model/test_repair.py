@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trace_error_on_retry of a model block with its own input: the model is shown its answer and what was wrong with it."""
+"""trace_error_on_retry of a model block with its own input: the model gets its answer and what was wrong with it."""
 
 from ..checks import same
 from .loopback import Place, Server

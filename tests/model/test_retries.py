@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which errors of services `retry.exceptions` names, by our kinds and by the names of Python's classes and their bases; settings from a file .env."""
+"""Which errors of services `retry.exceptions` names, by our kinds and by the names of Python's classes and their bases; also settings from a file
+.env."""
 
 from ..checks import same
 from .loopback import Place, Server

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canary keys: one planted in every place where a key can stand, looked for in everything that is written."""
+"""A canary key is planted in every place where a key can be, and is searched for in everything that is written."""
 import base64
 import contextlib
 import http.server

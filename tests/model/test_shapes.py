@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes over the wire for parameters and messages that services want in a form of their own; through model_driver.
-
-A row is a model, what is asked, and the fields of the request's body that follow from it (None: the field is not there), or an error."""
+"""The bytes that are sent for parameters and messages for which services need a special form; through model_driver. A row is a model, a request, and
+the fields that follow in the body (None: the field is absent), or an error."""
 import json
 
 from .wire import Wire, call, error_of, head

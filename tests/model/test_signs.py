@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Success needs a sign (spec providers 5): every dialect is fed every shape of failure, streamed and whole, before and after a first piece. None ends as
-an empty or cut success, and the service's own words stand in the message."""
+"""Success needs a sign (spec providers 5). Every dialect gets every form of failure, streamed and whole, before and after a first piece. No failure
+ends as an empty or cut success, and the message has the service's own words."""
 import json
 
 import pytest

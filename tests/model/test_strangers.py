@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings and caches that somebody else has made: no answer in them does more than fail."""
+"""Recordings and caches from a stranger: the answers in them can at most make the run fail."""
 import contextlib
 import resource
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema of a block in the strongest form that the service has, and which one the trace says; through model_driver."""
+"""The schema of a block is sent in the strongest form that the service has, and the trace says which one; through model_driver."""
 import json
 
 from .wire import KEY, Wire, chunk, head, run, sse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time limits and what is tried again: which limit, from which layer; attempts that are reported; a stream that is requested again."""
+"""Time limits and retries: which limit applies, from which layer it comes, which attempts are reported, and a stream that is requested again."""
 import json
 import socket
 import time

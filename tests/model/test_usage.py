@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a service says that a call used, when no call can have used that: it is left out of sums, of budgets, costs and reports."""
+"""A usage that no call can have is left out of sums, budgets, costs and reports."""
 import json
 
 from .. import http_of

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebook: its tests in Python with IPython, ipykernel and nbclient, and the example
-programs with the packages that they need; then JupyterLab, driven in Chromium (Debian) through
-playwright-core (npm). Pictures of what was seen are in BUILD/test-logs/notebook. Skipped, with a line that says so, where these cannot be had."""
+"""The notebook: its tests in Python with IPython, ipykernel and nbclient, and the example programs with the packages that they need. Then JupyterLab,
+driven in Chromium (Debian) through playwright-core (npm). Pictures are left in BUILD/test-logs/notebook. Skipped, with a line that says so, when
+these are not available."""
 import json
 import os
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebooks of the reference's source distribution, unmodified, executed by nbclient over libpdl-compat and a model on the
-loopback interface. They are fetched by package name, never kept in the repository. Skipped, with a line that says so, where they cannot be had."""
+"""The notebooks of the reference's source distribution, unmodified. nbclient executes them over libpdl-compat and a model on the loopback interface.
+They are fetched by package name, and never kept in the repository. Skipped, with a line that says so, when they are not available."""
 import http.server
 import importlib.machinery
 import importlib.util

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package gepa decides, with scripted texts, scores and random numbers: `python oracle.py` in an environment that has it prints the golden
-`reflect.json`. The random numbers are those of `pdl optimize`, so that both draw the same."""
+"""The decisions of the package gepa for scripted texts, scores and random numbers. `python oracle.py`, in an environment with the package, prints the
+golden `reflect.json`. The random numbers are those of `pdl optimize`, so both draw the same."""
 import hashlib
 import json
 import sys

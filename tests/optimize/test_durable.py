@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl optimize --durable: a search that is killed continues with `pdl resume`, and nothing that was answered is asked again."""
+"""pdl optimize --durable: a search that is killed continues with `pdl resume`, and no answered request is sent again."""
 import json
 import os
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl optimize: what candidates use beside their scores, --objective and --at-most."""
+"""pdl optimize: the cost of candidates besides their scores, --objective and --at-most."""
 import json
 
 from ..batch.kit import jsonl, t

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl optimize: candidates, methods, the test at the end, what is written, budgets, and what is refused."""
+"""pdl optimize: candidates, methods, the final test, the files that are written, budgets, and refused input."""
 import json
 import re
 import random

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worked example of the manual: the answers of a real small model, recorded; the winner is better by twenty points on rows that it never saw."""
+"""The worked example of the manual: the recorded answers of a real small model. The winner is better by twenty points on rows that it has never
+seen."""
 import json
 import os
 import pathlib

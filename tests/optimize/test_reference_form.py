@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches that a configuration describes: the reference's pdl-optimize (spec execution 12), and that of --init."""
+"""Searches that a configuration describes: that of the reference's pdl-optimize (spec execution 12), and that of --init."""
 import json
 import subprocess
 

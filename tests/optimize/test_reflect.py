@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl optimize --method reflect: a model proposes texts. What it decides is what the package gepa decides (goldens/reflect.json, by oracle.py)."""
+"""pdl optimize --method reflect: a model proposes texts. The decisions are those of the package gepa (goldens/reflect.json, made by oracle.py)."""
 import json
 import pathlib
 import subprocess

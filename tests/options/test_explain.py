@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl explain takes what runs take: replies of a cache are used and not counted, a budget is compared with what is known, spans go to a collector."""
+"""pdl explain accepts the options of runs: replies of a cache are used and not counted, a budget is compared with the known use, and spans are sent
+to a collector."""
 import http.server
 import json
 import os

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the environment names for runs and is not there ends a run with a message that names the variable, and nothing else: commands that
-run no program do their work, and a server of an editor starts.
+"""A variable of the environment that names a missing file ends a run with a message that names the variable, and has no other effect.
+
+Commands that run no program still work, and the server for editors starts.
 """
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One word has one meaning in every command: the table of options is compared over all commands, and a mistake on a command line is exit code 2.
+"""One word has one meaning in every command: the options of all commands are compared, and a mistake on a command line is exit code 2.
 
-Help is made from the table, so it is what is compared: the same name has the same letter and the same words, but for names that say so here.
+Help is made from the table, so help is compared: the same name has the same letter and the same words, except for the names that are listed here.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl pack: what is in the file, what the file does, and that it does nothing when its bytes are not those that were written."""
+"""pdl pack: the content of the file, what the file does, and that it does nothing when its bytes were changed."""
 import http.client
 import json
 import os

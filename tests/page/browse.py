@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the Live Document in a real browser share: Chromium, driven by playwright-core (page.mjs). Pictures are left in BUILD/pictures."""
+"""The helpers of the tests of the Live Document in a real browser: Chromium, driven by playwright-core (page.mjs). Pictures are left in
+BUILD/pictures."""
 import contextlib
 import json
 import os

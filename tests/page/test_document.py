@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document of a run in a real browser: calls that are opened in place, keys, addresses, looks. Pictures are left in BUILD/pictures."""
+"""The document of a run in a real browser: calls that are opened in place, keys, addresses, styles. Pictures are left in BUILD/pictures."""
 import json
 import pathlib
 import re

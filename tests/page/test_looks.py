@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the documents of all examples look with nothing pressed: their text is in view, their titles are no paths, their words are for people; light, dark and on a phone. Sizes of fonts, lengths of lines, contrast, texts that overlap, layout that jumps. First screens are left in BUILD/pictures."""
+"""How the documents of all examples look before any key is pressed: their text is in view, their titles are not paths, their words are for people;
+light, dark and on a phone. Also sizes of fonts, lengths of lines, contrast, overlapping texts, and layout that jumps. First screens are left in
+BUILD/pictures."""
 import re
 import subprocess
 

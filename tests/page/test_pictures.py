@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""First screens as they were: light, dark and on a phone, at most 1 % of their pixels differ from the pictures that are kept.
-
-Browsers and fonts of two machines draw differently, so a picture is compared on a machine like the one that made it: `pictures/made-with.txt` names
-its browser and fonts. On any other machine the pictures of the first run are kept in the build directory, and later runs are compared with those.
-PDL_UPDATE=1 keeps those of this run: look at them before."""
+"""First screens, light, dark and on a phone, differ in at most 1 % of their pixels from the stored pictures. Browsers and fonts of two machines draw
+differently. So a picture is compared only on a machine like the one that made it: `pictures/made-with.txt` names its browser and fonts. Any other
+machine keeps the pictures of its first run in the build directory, and compares later runs with these. PDL_UPDATE=1 stores the pictures of this run;
+examine them first."""
 import base64
 import hashlib
 import json

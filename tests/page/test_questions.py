@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person wants to know of a run, each answered with few presses; the pictures are those of the manual."""
+"""Questions of a person about a run, each answered with a few keys. The pictures are those of the manual."""
 import pytest
 
 from ..harness.choice import ROOT

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who reaches what in the Live Document: people with a keyboard alone or few colours, on paper, by an address, among thousands of boxes."""
+"""Everyone can reach everything in the Live Document: with a keyboard alone, with few colours, on paper, by an address, and among thousands of
+boxes."""
 import re
 import subprocess
 

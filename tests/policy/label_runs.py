@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of policies share: which origins values have, asked of the command: what a policy says of the endorsement of each block, in
-the trace."""
+"""The helper of tests of policies that finds the origins of values. It reads them in the trace, from the decision of a policy on the endorsement of
+each block."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
-"""Rows of a batch and requests of a server with a sandbox find nothing that another left: neither in the private /tmp nor in the process of code. Without a sandbox
-they share the process, as the manual says.
+"""Rows of a batch and requests of a server with a sandbox find nothing that another row or request left: neither in the private /tmp nor in the
+process of code. Without a sandbox they share the process, as the manual says.
 SPDX-License-Identifier: Apache-2.0
 """
 import http.client

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Approvals on a terminal: y or yes and Enter is yes, everything else no; asked once for equal calls; outside of standard output."""
+"""Approvals on a terminal: y or yes and Enter means yes, and everything else means no. Equal calls are asked about once. The question is not on
+standard output."""
 import json
 import os
 import pty

@@ -1,5 +1,5 @@
-"""A callable is a value: whatever lets untrusted text choose which tool or function is called gives the call the labels of that text, looked at under
-the argument `name`, although the call gets nothing of the text, or nothing at all. A tool that the author names is as trusted as before.
+"""A callable is a value. When untrusted text chooses which tool or function is called, the call gets the labels of that text, under the argument
+`name`, even if the call gets nothing of the text itself. A tool that the author names stays as trusted as before.
 SPDX-License-Identifier: Apache-2.0
 """
 import os

@@ -1,5 +1,5 @@
-"""What a policy hides in traces or in the output does not reach the collector of telemetry either: not in the names of spans, nor in their facts, nor in texts
-of errors, with content asked for and without.
+"""A value that a policy redacts in traces or in the output does not reach the collector of telemetry either: not in the names of spans, nor in their
+attributes, nor in texts of errors, whether or not content is requested.
 SPDX-License-Identifier: Apache-2.0
 """
 import http.server

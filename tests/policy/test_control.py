@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""control: strict in each construct that can choose: with `data` the command runs that a model chose, since none of its text goes there;
-with `strict` it does not, nor does a constant get there that it chose."""
+"""control: strict in each construct that can choose. With `data` a command runs that a model chose, because none of the model's text gets there. With
+`strict` it does not run, and neither may a chosen constant get there."""
 import json
 import os
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tool server says of its tools is text of that server, wherever a program sees it as a value; a lock file makes it trusted, since a person has
-looked at it. Which tool is called is the word of the program's author, so a call is as trusted as its arguments."""
+"""The definitions of a tool server are text of that server, wherever a program sees them as values. A lock file makes them trusted, because a person
+has examined them. The program's author decides which tool is called, so a call is as trusted as its arguments."""
 import json
 import os
 import subprocess

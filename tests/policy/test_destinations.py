@@ -1,5 +1,5 @@
-"""Where a request goes is as much as what it says: the name of the model, headers, and paths of files outside the folder of the program are looked at by the
-built-in policies, whichever part of the program chose them.
+"""The destination of a request matters as much as its content. The built-in policies examine the name of the model, headers, and paths of files
+outside of the program's folder, whichever part of the program chose them.
 SPDX-License-Identifier: Apache-2.0
 """
 import pytest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways around a policy: the same action asked for by another way is the same action, and what a process may have seen it may have said."""
+"""Ways around a policy: the same action that is requested in another way is still the same action, and a process may have passed on everything that
+it has seen."""
 import json
 import os
 import subprocess

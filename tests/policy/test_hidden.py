@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a policy hides is in nothing that leaves a run, in whatever form and by whatever way the program has it: output, error output (with --verbose), trace, recording.
-Refusals say why, as long as what they name is no secret."""
+"""A value that a policy redacts is in nothing that leaves a run, in whatever form the program has it: output, error output (with --verbose), trace,
+recording. Refusals give their reason, unless it names a secret."""
 import base64
 import json
 import os

@@ -1,5 +1,5 @@
-"""A rule for a command is for it wherever it is started: by env, sudo, a shell's script, find. Where the words do not show which command it is, every rule that names one
-counts. The programs here are links to `true`, so that nothing is done.
+"""A rule for a command applies wherever the command is started: by env, sudo, a script of a shell, find. When the words do not show which command is
+started, every rule that names a command applies. The programs here are links to `true`, so nothing is really done.
 SPDX-License-Identifier: Apache-2.0
 """
 import json

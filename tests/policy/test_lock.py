@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lock files of tools: what is locked is used, what is new or has changed is asked for on the terminal, and refused without one."""
+"""Lock files of tools: a locked tool is used; for a new or changed tool the user is asked on the terminal, and without a terminal the tool is
+refused."""
 import json
 import os
 import pty

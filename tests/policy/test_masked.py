@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a policy hides in the output is not in what rows of a batch, questions of an evaluation and requests of a server answer, either."""
+"""A value that a policy redacts in the output is not in the answers for rows of a batch, questions of an evaluation and requests of a server,
+either."""
 import http.client
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No operation loses the label of what goes into it: every filter, test, function, method, operator, parser, join, block and effect, from the tables
-of the command and of the sources. A row without a sample here fails, so a new operation needs an opinion.
-The label of a result is what a policy says of its endorsement, in the trace."""
+"""No operation loses the label of its input: every filter, test, function, method, operator, parser, join, block and effect, from the tables of the
+command and of the sources. A row without a sample here fails, so each new operation needs a decision. The label of a result is read in the trace,
+from the decision of a policy on its endorsement."""
 import json
 import re
 import subprocess

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read from inside of a value has the labels that came with the whole: attributes, subscripts, filters that look into items, methods that change
-their receiver, loops, patterns, spread arguments, parsers, imports, the Python worker. What chose a part counts as well: an index, a key, the order. So do
-messages of errors, which quote what an operation was given. Parts beside it stay free of it."""
+"""A value that is read from inside of another value has the labels that arrived with the whole: attributes, subscripts, filters that examine items,
+methods that change their receiver, loops, patterns, spread arguments, parsers, imports, the Python worker. The labels of what chose the part count as
+well: an index, a key, the order. So do those of error messages, which quote the operands. Parts beside the chosen one stay free of these labels."""
 from ..checks import check
 from .label_runs import origins
 

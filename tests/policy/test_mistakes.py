@@ -1,4 +1,4 @@
-"""Rules and sources that no value can ever meet are mistakes of a policy; and the policies of `pdl repl` and `pdl test`.
+"""Rules and sources that no value can ever meet are mistakes of a policy. Also the policies of `pdl repl` and `pdl test`.
 SPDX-License-Identifier: Apache-2.0
 """
 import json

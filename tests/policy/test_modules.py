@@ -1,5 +1,5 @@
-"""The policy of a program that is included, imported or computed is in force for what it does: its blocks, its functions wherever they are called, what
-it includes itself, its code and its loops; and for nothing else. It makes things stricter and never looser.
+"""The policy of a program that is included, imported or computed is in force for everything that this program does, and for nothing else: its blocks,
+its functions wherever they are called, the files that it includes, its code and its loops. It makes rules stricter and never looser.
 SPDX-License-Identifier: Apache-2.0
 """
 import json

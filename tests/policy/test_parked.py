@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Approvals of runs that are parked (pdl answer), and what a policy hides in what goes to a collector of telemetry."""
+"""Approvals of parked runs (pdl answer), and values that a policy redacts in what is sent to a collector of telemetry."""
 import os
 import subprocess
 

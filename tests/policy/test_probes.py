@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Untrusted text on its way: every source, by every way that a value can take through a program, into every sink. A label that is lost anywhere on a way
-lets the sink have the value; the policy refuses each of them otherwise. Programs are made from the tables below; the last rows are values
-without origins, which no sink refuses."""
+"""Untrusted text from every source is moved through a program in every way, into every sink. If a label were lost on a way, the sink would get the
+value; the policy must refuse each of them. The programs are made from the tables below. The last rows are values without origins, which no sink
+refuses."""
 import json
 import os
 import re

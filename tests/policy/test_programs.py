@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that the run wrote is a computed program: what a model wrote does not run by way of `include` or `import`, whoever wrote the file. Files that were
-there before are the author's."""
+"""A file that the run wrote is a computed program: text of a model does not run by `include` or `import`, whoever wrote the file. Files that existed
+before are the author's."""
 import json
 import os
 import subprocess

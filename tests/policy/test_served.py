@@ -1,5 +1,5 @@
-"""Where the messages of a served request are from: the user's own, what a model is said to have answered, results and definitions of tools; and that the
-answer of a stored response keeps its labels in the request that continues it.
+"""The origins of the messages of a served request: the user's own words, alleged answers of a model, results and definitions of tools. The answer of
+a stored response keeps its labels in the request that continues it.
 SPDX-License-Identifier: Apache-2.0
 """
 import http.client

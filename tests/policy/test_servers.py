@@ -1,5 +1,6 @@
-"""A tool server of the run remembers what went into it: what comes out later has the labels of that, over both transports' one session, for tools, requests and
-definitions, and for calls that were under way at the same time. Files that the run wrote are read by servers, too.
+"""A tool server of the run remembers the labels of everything that was sent to it, and all its later answers have these labels. This holds for the
+one session over both transports, for tools, requests and definitions, and for calls that are in flight at the same time. Servers may read files that
+the run wrote, too.
 SPDX-License-Identifier: Apache-2.0
 """
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that reach the same process of code: rows of a batch, requests of a server with and without a key, and sessions that begin again. What one
-run has left there has its labels in the next one."""
+"""Runs that use the same process of code: rows of a batch, requests of a server with and without a key, and sessions that begin again. Whatever one
+run has left there has the labels of that run in the next one."""
 import http.client
 import json
 import os

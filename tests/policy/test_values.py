@@ -1,5 +1,5 @@
-"""Rules for some values: a pattern, a list of the policy or of a file. What they are for passes, other values are for later rules, or what the rule says
-otherwise; a text that holds several values is none of them. And names of commands and code fit as people mean them.
+"""Rules for some values: a pattern, a list in the policy, or a list in a file. The values of a rule pass. Other values are decided by later rules, or
+by what the rule says for them. A text that contains several values is none of them. Names of commands and code are compared as people mean them.
 SPDX-License-Identifier: Apache-2.0
 """
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb that runs a program holds the policy and the sandbox, however they were asked for. Of each cell the first run has neither, and has to
-do what the other ones must not."""
+"""Every command that runs a program applies the policy and the sandbox, in whatever way they were requested. In each cell the first run has neither
+policy nor sandbox, and must do what the other runs must not do."""
 import hashlib
 import http.client
 import json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tries.py -- what tests of policies share: one program in a folder of its own, with tool servers that note each call, and what became of it."""
+"""tries.py -- the helper of tests of policies that runs one program in a separate folder, with tool servers that note each call, and returns the
+outcome."""
 import json
 import os
 import subprocess

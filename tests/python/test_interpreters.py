@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of the Python package in other interpreters than Debian's own: one with packages of other people, and a debug build of Python,
-which checks itself and counts every reference."""
+"""Runs the tests of the Python package in other interpreters than Debian's: in one with third-party packages, and in a debug build of Python, which
+checks itself and counts every reference."""
 import re
 import shutil
 import subprocess

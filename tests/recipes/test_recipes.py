@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recipes of CONTRIBUTING.md for a filter, a test, a method, a field of one kind and of all, a kind of block, a provider and a rule. Each step
-has its place in the sources, and each recipe touches so many files. With a compiler and minutes they are applied to a copy of the tree: it is
-built, programs use them all, and a row without its function is refused by the compiler."""
+"""The recipes of CONTRIBUTING.md for a filter, a test, a method, a field of one kind and of all kinds, a kind of block, a provider and a rule. Each
+step names its place in the sources, and each recipe changes the number of files that it says. With a compiler and some minutes, the recipes are
+applied to a copy of the tree. The copy is built, programs use all additions, and the compiler refuses a row without its function."""
 import pathlib
 import shutil
 import subprocess

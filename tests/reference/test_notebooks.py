@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebooks of the reference's source distribution, unmodified, run by nbclient with pdl.pdl_notebook_ext.
+"""Runs the notebooks of the reference's source distribution, unmodified, in nbclient with pdl.pdl_notebook_ext.
 
     tests/reference/test_notebooks.py BUILD
 
-Their models answer on the loopback interface; `! pip install` finds a pip that does nothing. Skipped where they or the packages cannot
-be fetched.
+Their models answer on the loopback interface; `! pip install` finds a pip that does nothing. Skipped when the notebooks or the packages cannot be fetched.
 """
 import http.server
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference's own tests with libpdl-compat, by tools/reference-tests; skipped where they cannot be fetched. What is skipped of them is
-what docs/python-compat.md says fails."""
+"""Runs the reference's own tests with libpdl-compat, by tools/reference-tests. Skipped when they cannot be fetched. Exactly the tests that
+docs/python-compat.md lists as failing are left out."""
 import re
 import subprocess
 import sys

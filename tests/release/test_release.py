@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make release` says of the files that it hands out: which belong to it, their hashes, the bill of materials, the page, and what differs
-between two releases. The packages themselves have tests of their own (tests/wheel, static, container, deb)."""
+"""The statements of `make release` about its files: which files belong to the release, their hashes, the bill of materials, the page, and the
+differences between two releases. The packages have separate tests (tests/wheel, static, container, deb)."""
 import hashlib
 import importlib.machinery
 import importlib.util

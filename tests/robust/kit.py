@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kit.py -- processor time of runs, runs with broken surroundings, and what a run may leave behind."""
+"""kit.py -- helpers: the processor time of runs, runs with broken surroundings, and what a run may leave behind."""
 import json
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""programs.py -- programs that together reach most of the interpreter; for the tests that break something at every moment."""
+"""programs.py -- programs that together use most of the interpreter, for tests that break something at every moment."""
 
 PROGRAMS = {
     "hello": "text: hello\n",

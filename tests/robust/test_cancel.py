@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_cancel.py -- a signal and a budget of seconds end a run within 200 ms of its work, whatever it is doing.
+"""test_cancel.py -- a signal and a budget of seconds end a run within 200 ms of its work, whatever the run is doing.
 
-Values of forty objects whose parts are shared, so that they have 2^40 leaves, under every operator, filter, test, method and sink.
+Values of forty objects share their parts and so have 2^40 leaves. They are tried with every operator, filter, test, method and sink.
 """
 import json
 import os

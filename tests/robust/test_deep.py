@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_deep.py -- programs that are too deep, too long or without end: each ends soon with its result or with one located error.
+"""test_deep.py -- programs that are too deep, too long or without end: each ends soon, with its result or with one located error.
 
-Under a stack of 256 KB (512 KB where lines are counted: the counters take stack) and 4 GB of memory.
+The stack has 256 KB (512 KB where lines are counted, because the counters need stack), and the memory 4 GB.
 """
 import functools
 import pathlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_disk.py -- a disk that is full: what was promised for traces, journals, caches, files and output, on a file system of 256 KB.
+"""test_disk.py -- a full disk: the promises about traces, journals, caches, files and output hold on a file system of 256 KB.
 
-The file system is a tmpfs in a mount namespace of the item, which needs root; without it every case counts as skipped.
+The file system is a tmpfs in a mount namespace of the item, which needs root. Without root every case counts as skipped.
 """
 import ctypes
 import json

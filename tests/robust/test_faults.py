@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_faults.py -- what surrounds a run breaks: streams, files, limits of the process, signals at random moments.
+"""test_faults.py -- the surroundings of a run break: streams, files, limits of the process, signals at random moments.
 
-Each run is bounded in time and memory; afterwards no process of it is left and the files it wrote are whole.
+Each run is bounded in time and memory. Afterwards no process of the run is left, and the files that it wrote are whole.
 """
 import pathlib
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_inherited.py -- what a parent passes on by accident does not change what a run does: an ignored SIGCHLD, blocked signals."""
+"""test_inherited.py -- settings that a parent passes on by accident, an ignored SIGCHLD and blocked signals, do not change a run."""
 import signal
 import subprocess
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_many.py -- programs with 70 000 of something: more than sixteen bits count. They run, with a trace too."""
+"""test_many.py -- programs with 70 000 of something, more than sixteen bits can count. They run, also with a trace."""
 import subprocess
 
 import pytest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A byte order mark before JSON, YAML or a table is no part of it, whoever reads it: files, options, requests of clients, messages of editors."""
+"""A byte order mark before JSON, YAML or a table is no part of the text, for every reader: files, options, requests of clients, messages of
+editors."""
 import json
 import os
 import re

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_memory.py -- memory runs out at the nth allocation of a program: success or one clean message, no file half written, no child left.
+"""test_memory.py -- memory runs out at the nth allocation of a program. The run then succeeds or ends with one clean message, no file is half
+written, and no child is left.
 
-PDL_STRESS=alloc:N fails allocations of ours; a preloaded malloc fails those of the libraries too. The first forty and a spread of the rest
-(`test` takes every third of them), all of them in `soak`.
+PDL_STRESS=alloc:N fails our own allocations; a preloaded malloc also fails those of the libraries. The first forty allocations are tried, and a
+selection of the rest (`test` takes every third of them); `soak` tries all of them.
 """
 import os
 import shutil

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that JSON allows and few expect, wherever a client's message may have one: numbers beyond a double, NaN, halves of characters, nesting at the
-limit. Each peer goes on, answers the next request, and writes nothing that is no JSON."""
+"""Values that JSON allows and that few programs expect, wherever a message of a client may have one: numbers beyond a double, NaN, halves of
+characters, nesting at the limit. The server continues, answers the next request, and writes nothing that is not JSON."""
 import json
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command, a code block or a collector of traces may make us keep: more of it ends with a message, in bounded memory and time."""
+"""A command, a code block or a collector of traces that sends more than we keep: this ends with a message, in bounded memory and time."""
 import os
 import resource
 import subprocess

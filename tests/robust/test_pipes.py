@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_pipes.py -- pipes that are fed for ever are refused with one error; a pipe in the place of `.env` is read for a while."""
+"""test_pipes.py -- pipes that never end are refused with one error; a pipe in the place of `.env` is read for a limited time."""
 import fcntl
 import os
 import subprocess

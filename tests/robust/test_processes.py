@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_processes.py -- code and commands that fork, detach, eat memory or run the program itself: a typed error or a result, and nobody is left.
-"""
+"""test_processes.py -- code and commands that fork, detach, use all memory or run the program itself: the outcome is a typed error or a result, and
+no process is left."""
 import pytest
 
 from .kit import Runs, groups

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_rows.py -- many rows of JSONL through `map`: what the program keeps takes memory, what it lets go does not.
+"""test_rows.py -- many rows of JSONL through `map`: values that the program keeps take memory, and values that it drops do not.
 
-20 MB of rows (8 in `test`), once as a variable that holds all of them, once from standard input by the thousand, where memory must not
-depend on their number.
+The rows have 20 MB (8 in `test`). They are once a variable that holds all of them, and once come from standard input, a thousand at a time. In the
+second case the memory must not depend on their number.
 """
 import subprocess
 

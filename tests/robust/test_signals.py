@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_signals.py -- signals that come one after the other: the first begins the end, the next makes it at once, and either way no
-child of the run is left.
-"""
+"""test_signals.py -- signals that follow each other: the first one begins the end of the run, and the next one ends it at once. In both cases no
+child of the run is left."""
 import pathlib
 import signal
 import subprocess

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_size.py -- values larger than the memory that there is, and operations that take long: each ends with a located error or result,
-and a signal ends a run in the middle of one. Under 120 MB of memory.
+"""test_size.py -- values larger than the memory, and long operations: each ends with a located error or a result, and a signal ends a run in the
+middle of an operation.
+
+The memory is limited to 120 MB.
 """
 import pathlib
 import signal

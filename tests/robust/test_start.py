@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a start of the command costs: memory of a program that does nearly nothing, as the kernel counts it, and instructions of its own."""
+"""The cost of a start of the command: the memory of a program that does nearly nothing, as the kernel counts it, and its instructions."""
 import os
 import re
 import shutil

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_terminal.py -- what a model wrote does not control a terminal, whichever way it gets there; a pipe gets the bytes.
+"""test_terminal.py -- text of a model does not control a terminal, in whatever way it gets there, while a pipe gets the bytes unchanged.
 
-Each program runs on its own terminal, with standard output and error there, and once more with pipes.
+Each program runs on a separate terminal, with standard output and standard error there, and once more with pipes.
 """
 import json
 import os

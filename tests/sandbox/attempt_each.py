@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""attempt_each.py FILE -- makes each attempt of FILE, a JSON list of [number, "python" or "command", text], in a process of its own that is
-forked from this one, and prints "[number what it printed]". So one start of Python serves all attempts, and what one does to its process,
-others do not see."""
+"""attempt_each.py FILE -- makes each attempt of FILE, a JSON list of [number, "python" or "command", text]. Each attempt has a separate process,
+forked from this one. Prints [number, the output of the attempt]. So one start of Python serves all attempts, and an attempt cannot affect the
+processes of others."""
 import json
 import os
 import select

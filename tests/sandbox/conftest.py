@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each strength of the sandbox is a parameter; one that this machine does not have is skipped with what the command says."""
+"""Each strength of the sandbox is a parameter. A strength that this machine does not have is skipped, with the command's message."""
 import pathlib
 import tempfile
 

@@ -1,7 +1,6 @@
-"""Attempts to get out of the sandbox, or to something that it hides. Each is first made without it, where it must succeed: an attempt
-that fails everywhere shows nothing. `weakest` names the weakest strength that must hold it.
-
-An attempt is Python text or a shell command that prints ESCAPED. The strings {HOME}, {OUT} and so on are the places of the test.
+"""Attempts to leave the sandbox, or to reach something that it hides. Each attempt is first made without the sandbox, where it must succeed: an
+attempt that always fails shows nothing. `weakest` names the weakest strength that must prevent it. An attempt is Python text or a shell command that
+prints ESCAPED. The strings {HOME}, {OUT} and so on are replaced by the folders of the test.
 SPDX-License-Identifier: Apache-2.0
 """
 

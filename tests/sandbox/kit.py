@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the sandbox share: its strengths and back ends, which of them a run asks for each row, and how commands are started."""
+"""The helpers of the tests of the sandbox: its strengths and back ends, which of them a run uses for each row, and how commands are started."""
 import collections
 import os
 import subprocess

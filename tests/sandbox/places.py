@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What attempts to escape try to reach: a home folder, files, sockets, processes and memory of others, all of one test."""
+"""The targets of attempts to escape: a home folder, files, sockets, and the processes and memory of others. All belong to one test."""
 import ctypes
 import os
 import socket

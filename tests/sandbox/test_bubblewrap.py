@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bubblewrap that cannot be used, at the path that is used, in mounts of the test's own: `--sandbox` says why, or does without it."""
+"""A bubblewrap that does not work is mounted over the real one. `--sandbox` then says why it fails, or uses another way."""
 import os
 import shutil
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""System calls from inside of each strength and back end. What Docker's default profile refuses to a container without capabilities is
-refused here too, or its reason to be allowed stands below; what programs need every day is not."""
+"""System calls from inside of each strength and back end. Calls that Docker's default profile refuses to a container without capabilities are refused
+here, too, or the reason to allow them is below. Calls that ordinary programs need are allowed."""
 import json
 import platform
 

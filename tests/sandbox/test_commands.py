@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that runs programs confines code where --sandbox or PDL_SANDBOX asks for it, and asks policies."""
+"""Every command that runs programs confines code when --sandbox or PDL_SANDBOX requests it, and asks policies."""
 import json
 import re
 import subprocess

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that decide about a run lie in a folder that its confined code may write: policies with what they name, profiles, prices, tool servers, inputs. Code
-changes, replaces, moves and removes none of them. Files with keys or right answers, and those of other runs, are out of its sight."""
+"""Files that decide about a run are in a folder that its confined code may write: policies and the files that they name, profiles, prices, tool
+servers, inputs. The code can neither change, replace, move nor remove them. Files with keys or with right answers, and those of other runs, are
+invisible to it."""
 import http.client
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sandbox holds: each attempt of escapes.py succeeds without it, and with it nothing of the weakest strength or above does. Attempts in
-Python are made twice: as commands, where one Python forks a process for each, and as code of the worker."""
+"""The sandbox holds: each attempt of escapes.py succeeds without it, and fails in the weakest strength that must prevent it and in every stronger
+one. Attempts in Python are made twice: as commands, where one Python forks a process for each attempt, and as code of the worker."""
 import json
 import os
 import re

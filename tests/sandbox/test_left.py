@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start files and repositories in folders to write cannot be changed, nor replaced by way of a folder above them; after a run a line names
-those that are new in folders which confined code may write; `pdl sandbox` says what the machine can do as JSON, too, and shows the Python of
-the environment; a tool server that meets a limit is an error of that kind."""
+"""Start files and repositories in writable folders cannot be changed, and cannot be replaced through a folder above them. After a run a line names
+new ones in folders that confined code may write. `pdl sandbox` also reports as JSON what the machine supports, and shows the Python of the
+environment. A tool server that reaches a limit is an error of that kind."""
 import json
 import os
 import shutil

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command meets at the limits of its profile is an error of its own kind, which `fallback` sees, and the run continues; what is
-lacking outside at that moment can be tried again."""
+"""A command that reaches a limit of its profile gets an error of a special kind, which `fallback` sees, and the run continues. A resource that the
+machine lacks at the moment can be tried again."""
 import json
 import pathlib
 import shutil

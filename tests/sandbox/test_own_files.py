@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run writes itself is out of the sight of its confined code, also in a folder that it may read and write: its output and a
-trace that is there. It is neither read nor changed, replaced or removed, by Python and by commands."""
+"""The files that a run writes itself are invisible to its confined code, even in a folder that the code may read and write: the output, and an
+existing trace. Python and commands can neither read, change, replace nor remove them."""
 import http.client
 import json
 import os

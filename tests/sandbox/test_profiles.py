@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of blocks, policies and tool servers; what the engine does for confined code, and where that code was before."""
+"""Profiles of blocks, policies and tool servers; the requests that the engine executes for confined code, and the processes in which such code ran
+before."""
 import json
 import os
 import shutil

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proxy of `net:` with a resolver of its own, whose names change their meaning, and with requests that try to reach another host than the
-one that was examined. In namespaces of the test, with its own /etc/resolv.conf, public addresses included."""
+"""The proxy of `net:` with a resolver whose names change their addresses, and with requests that try to reach another host than the one that was
+examined. Runs in namespaces of the test, with a separate /etc/resolv.conf and with public addresses."""
 import ctypes
 import fcntl
 import json

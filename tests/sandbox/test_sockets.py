@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unix sockets inside of the strength full: those of the own processes are connected, none of the outside is, also one that is made in a shown
-folder while the command runs, and also when other threads change descriptor, address or link meanwhile."""
+"""Unix sockets inside of the strength full: code can connect to sockets of its own processes, and to no socket outside. This holds even for a socket
+that is made in a visible folder while the command runs, and when other threads change the descriptor, address or link meanwhile."""
 import os
 import shutil
 import socket

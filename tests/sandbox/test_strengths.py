@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each strength does for useful work, at its limits, at its end, and with more rights; profiles with mistakes, and machines that cannot."""
+"""What each strength does for useful work, at its limits, at its end, and with more rights; also profiles with mistakes, and machines that lack
+features."""
 import json
 import os
 import signal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ordinary work inside of the default profile: each script does what it does without a sandbox. One that cannot be done at a strength stands
-in the table with its reason."""
+"""Ordinary work inside of the default profile: each script does what it does without a sandbox. A script that cannot work in a strength is in the
+table with its reason."""
 import importlib.util
 import json
 import shutil

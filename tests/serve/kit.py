@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pdl serve` over raw sockets, for the tests that ask it."""
+"""`pdl serve` over raw sockets, for the tests that send requests to it."""
 import json
 import os
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forms beside chats in which pdl serve is asked: /v1/responses, /v1/completions, /v1/embeddings. Raw, byte by
-byte; the official clients are in tests/clients."""
+"""The other forms of requests to pdl serve besides chats: /v1/responses, /v1/completions, /v1/embeddings. They are sent raw, byte by byte; the
+official clients are in tests/clients."""
 import base64
 import http.client
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl serve against those who mean harm, or write HTTP badly: requests that are no requests, halves of requests, bodies
-that nobody may send, connections that only stay, programs that only compute. Each is reported or cut off, and hinders nobody else."""
+"""pdl serve with hostile clients and bad HTTP: invalid requests, incomplete requests, forbidden bodies, connections that send nothing, programs that
+only compute. Each is reported or disconnected, and affects no other client."""
 import json
 import random
 import re

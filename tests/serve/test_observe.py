@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""what pdl serve says of its requests (x-request-id, --log, /metrics), whom it lets ask from a browser
-(--allow-origin), and how it shows a client which field is wrong."""
+"""What pdl serve reports about its requests (x-request-id, --log, /metrics), which browsers it admits (--allow-origin), and how it shows a client
+which field is wrong."""
 import json
 import os
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl serve --ping, the health check of a container: a server that is there, one that is stopped and so says nothing, one that answers
-otherwise, and none."""
+"""pdl serve --ping, the health check of a container: with a running server, with a stopped server that does not answer, with a server that answers
+something else, and with no server."""
 import http.server
 import signal
 import socket

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl serve over real sockets: answers, streams, errors, clients that are slow or go away, many at a time; and the official `openai` client and
-the reference interpreter as clients."""
+"""pdl serve over real sockets: answers, streams, errors, clients that are slow or disconnect, many clients at a time; also the official `openai`
+client and the reference interpreter as clients."""
 import concurrent.futures
 import http.client
 import json

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_site.py -- `make site`: every page is there, links lead somewhere, and in Chromium pages that are opened as files are light and dark, are
-searched, fit on a phone and on paper, and ask nothing of the network. Pictures are left in BUILD/pictures. Skipped where generator or browser are absent."""
+"""test_site.py -- `make site`: every page exists, and links lead to existing places. In Chromium, pages that are opened as files are light and dark,
+can be searched, fit on a phone and on paper, and request nothing from the network. Pictures are left in BUILD/pictures. Skipped when the generator or
+the browser is not installed."""
 import contextlib
 import functools
 import html.parser

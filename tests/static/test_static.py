@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The static command of `make static`: alone in an empty root, with TLS, with SQLite, packed with a program, and as fast as the other one."""
+"""The static command of `make static`: alone in an empty root, with TLS, with SQLite, packed with a program, and as fast as the ordinary command."""
 import os
 import pathlib
 import re

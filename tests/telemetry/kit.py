@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kit.py -- a program, and a collector of its traces that also plays the model service."""
+"""kit.py -- a program, and a collector of its traces that is also its model service."""
 import http.server
 import json
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a collector answers, and what becomes of the spans; resource attributes that stand once."""
+"""The answers of a collector, and what then happens to the spans; also resource attributes, which occur once."""
 import json
 import os
 import subprocess

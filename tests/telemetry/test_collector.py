@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_collector.py -- traces of a run as the OpenTelemetry collector has understood them: what its debug exporter prints.
+"""test_collector.py -- traces of a run as the OpenTelemetry collector understands them, according to its debug exporter.
 
-The collector is `$PDL_OTELCOL`, else `otelcol` or `otelcol-contrib` of PATH; without one the test is skipped. docs/reliability.md says how one
-is made.
+The collector is `$PDL_OTELCOL`, or else `otelcol` or `otelcol-contrib` on PATH. Without a collector the test is skipped. docs/reliability.md says how
+to make one.
 """
 import os
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectors that flood: with each thing that may come instead of an answer, and answers that have no end. The run is not slowed, its end does not wait, and
-it costs few descriptors and little memory."""
+"""Collectors that flood, with each thing that may come in place of an answer, and with endless answers. The run is not slowed down, its end does not
+wait, and it costs few descriptors and little memory."""
 import os
 import signal
 import subprocess

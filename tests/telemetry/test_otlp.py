@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_otlp.py -- traces of runs at a collector, which also plays the model service.
+"""test_otlp.py -- traces of runs at a collector, which is also the model service.
 
-What arrives is read as JSON, and in `test-all` by the classes of opentelemetry-proto.
+The test reads them as JSON, and in `test-all` also with the classes of opentelemetry-proto.
 """
 import http.client
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time of a model's call is that on the network; waiting for another attempt or a rate is apart from it, in every report alike."""
+"""The time of a model call is its time on the network. Every report shows separately the time of waiting for another attempt or for a rate."""
 import json
 import os
 import re

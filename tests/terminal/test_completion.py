@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Tab key in bash, zsh and fish, each on a terminal of its own.
+"""The Tab key in bash, zsh and fish, each on a separate terminal.
 
-In place of pdl the shells find a script that prints its arguments: what the shell made of a line is seen when it is run. A shell that is not there
-is skipped.
+In place of pdl the shells find a script that prints its arguments. So the test sees what the shell made of a line when it runs the line. A shell that
+is not installed is skipped.
 """
 import os
 import re

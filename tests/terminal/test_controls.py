@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A terminal obeys the program's own text alone: control sequences of files, commands, code, variables, input and errors are shown as pictures, whatever
-command runs the program, with a sandbox and without, and whichever descriptor they are written to."""
+"""Only the program's own text controls a terminal. Control sequences of files, commands, code, variables, input and errors are shown as visible
+signs, for every command that runs the program, with a sandbox and without, and on every descriptor."""
 import pytest
 
 from .screen import Terminal, check

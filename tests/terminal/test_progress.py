@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line that says how far a run is, and the steps of --verbose, on a real terminal (pty) with a real server, `pdl mock`."""
+"""The progress line and the steps of --verbose, on a real terminal (pty) with a real server, `pdl mock`."""
 import pathlib
 import re
 import subprocess

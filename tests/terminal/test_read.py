@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines that a program reads from a terminal: they can be edited, and the terminal is as before at the end. Skipped without libedit."""
+"""A program reads lines from a terminal: they can be edited, and at the end the terminal is as before. Skipped without libedit."""
 import ctypes.util
 import pathlib
 import tempfile

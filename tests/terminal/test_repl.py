@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interactive session, on a terminal and through a pipe. What needs line editing is skipped where libedit is absent."""
+"""The interactive session, on a terminal and through a pipe. Parts that need line editing are skipped without libedit."""
 import ctypes.util
 import os
 import pathlib

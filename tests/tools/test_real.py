@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool servers as people use them, from the registries of JavaScript and Python: what tests/mcp checks with a
-scripted server holds with theirs. A server whose packages cannot be had is skipped, with a line that says so."""
+"""Real tool servers from the registries of JavaScript and Python: the results of tests/mcp, which uses a scripted server, hold with them, too. A
+server whose packages cannot be installed is skipped, with a line that says so."""
 import json
 import os
 import pathlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_bound.py -- what a run can cost at most: generated programs never cost more (spec know 4).
+"""test_bound.py -- the maximum cost of a run: generated programs never cost more (spec know 4).
 
-The service answers as long as it may, and counts calls and words; branches are chosen at random.
+The service gives the longest answers that it may give, and counts calls and words. Branches are chosen at random.
 """
 import json
 import random

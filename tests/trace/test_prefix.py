@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_prefix.py -- why a prompt cache misses: planted faults are named, and stable programs raise no alarm (spec know 1).
 
-Runs are recorded with `pdl mock` and their beginnings compared, or the program is explained.
+Runs are recorded with `pdl mock` and the beginnings of their requests are compared, or the program is explained.
 """
 import contextlib
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_trace.py -- what traces hold, as the reference writes it."""
+"""test_trace.py -- the content of traces is that of the reference's traces."""
 import contextlib
 import json
 import os

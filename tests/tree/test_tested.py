@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the recipes of CONTRIBUTING.md add has a test that uses it by its name: a filter, a test of templates, a method, a field."""
+"""Everything that the recipes of CONTRIBUTING.md add has a test that uses it by its name: a filter, a test of templates, a method, a field."""
 import re
 
 from ..checks import check, same

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sources themselves: layers, sizes, names, prose, headers, hand-overs of values. Each tool of tools/ prints how many things it looked at."""
+"""The sources themselves: layers, sizes, names, prose, headers, ownership of values. Each tool of tools/ prints how many things it has examined."""
 import importlib.machinery
 import importlib.util
 import json

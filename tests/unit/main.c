@@ -1,5 +1,6 @@
-/* main.c -- all unit test programs in one, which is linked once: `unit-tests NAME` runs one of them
- * in this process, as does a link to it of that name; `unit-tests --list` names them.
+/* main.c -- all unit test programs in one, which is linked once. `unit-tests NAME` runs the program
+ * NAME in this process, and so does a link to this file with that name; `unit-tests --list` prints
+ * the names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* script_world.h -- a world with prepared answers, for unit tests and fuzzing.
  *
- * A test says what the world answers, and when: at once, or later in either order. So it can try
- * every order of independent replies without a service.
+ * A test says what the world answers, and when: at once, or later in either order. So a test can
+ * try every order of independent replies without a service.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

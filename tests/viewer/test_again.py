@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl view --run: a durable run is run again from the page, with changed lines and with what was answered before."""
+"""pdl view --run: the page runs a durable run again, with changed lines and with the recorded answers."""
 import hashlib
 import http.client
 import http.server

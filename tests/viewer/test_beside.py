@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened beside the text of a run, in `pdl view`: what a person approved, and attempts that failed."""
+"""Events beside the text of a run, in `pdl view`: approvals of a person, and failed attempts."""
 import json
 import os
 import re

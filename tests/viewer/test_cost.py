@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page costs the run that it shows: processor time up to the last output, beside that of the same run without a page."""
+"""The cost of a page for the run that it shows: the processor time up to the last output, compared with the same run without a page."""
 import http.client
 import json
 import os

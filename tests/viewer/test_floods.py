@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A browser that floods the page of a run in progress: with each request that a page may send, and with those that it may not, on more connections than it
-gets, and it does not read what is answered. The run goes on, signals and limits of time end it, and it costs few descriptors and little memory."""
+"""A browser that floods the page of a run in progress, with each request that a page may send and with forbidden ones, on more connections than it
+gets, and without reading the answers. The run continues, signals and limits of time end it, and it costs few descriptors and little memory."""
 import signal
 import socket
 import threading

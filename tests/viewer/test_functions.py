@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of what a call ran, which are elsewhere in the program or in another file."""
+"""The lines of the code that a call ran, which are elsewhere in the program or in another file."""
 import json
 
 from ..checks import check

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a document, without a browser: `pdl view --text` is what the run printed, byte for byte, and `--md` shows each shape as its golden
-(expected/NAME.md; PDL_UPDATE=1 writes it). Times are left out of the goldens: they are those of the machine."""
+"""A run as a document, without a browser: `pdl view --text` is the printed text of the run, byte for byte, and `--md` shows each form as its golden
+(expected/NAME.md; PDL_UPDATE=1 writes it). The goldens have no times, because these depend on the machine."""
 import json
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pdl view without a browser: who is answered, what is answered, traces that are cut or hostile, files that it writes."""
+"""pdl view without a browser: which clients get answers, the answers, cut or hostile traces, and the files that it writes."""
 import base64
 import hashlib
 import http.client

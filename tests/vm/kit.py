@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kit.py -- what the tests of the interpreter share."""
+"""kit.py -- the helpers of the tests of the interpreter."""
 import os
 
 # of the models D1, D2, D3 of a program, in ms

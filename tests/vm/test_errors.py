@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_errors.py -- small programs that fail while they run, and their neighbours that do not: value or message, each through `lang: pdl` and
+"""test_errors.py -- small programs that fail while they run, and similar programs that do not: a value or a message, each through `lang: pdl` and
 `fallback`."""
 import json
 import subprocess

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_paid.py -- replies that were paid for are shown although a later line fails, however long they take.
+"""test_paid.py -- replies that were paid for are shown even if a later line fails, however long they take.
 
-Each program runs for several delays of its models and orders of its fibers.
+Each program runs with several delays of its models and several orders of its fibers.
 """
 import pathlib
 import subprocess

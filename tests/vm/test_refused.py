@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_refused.py -- what a retry refused is not in the output of a pipe, nor in that of -o; a terminal is told."""
+"""test_refused.py -- text that a retry refused is not in the output of a pipe or of -o; a terminal gets a note."""
 import itertools
 import json
 import os

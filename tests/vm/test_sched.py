@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_sched.py -- what a program says does not depend on the order of its fibers or on how long models take.
+"""test_sched.py -- the output of a program depends neither on the order of its fibers nor on the time that models take.
 
-Each program runs over the model server of the conformance kit, for twenty seeds of PDL_STRESS=sched (`test` takes five, in each
-commit others) and for different delays. Standard output, files, trace, the set of requests and the exit status must be the same each time.
+Each program runs over the model server of the conformance kit, with twenty seeds of PDL_STRESS=sched (`test` takes five, which differ in each commit)
+and with several delays. Standard output, files, trace, the set of requests and the exit status must be the same each time.
 """
 import json
 import pathlib

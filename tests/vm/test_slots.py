@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_slots.py -- calls that wait to be sent are bounded, whoever makes them: a program that looks at no reply takes no memory for each, its
-output is in order, nothing waits for ever, and Ctrl-C ends it at once.
+"""test_slots.py -- the number of calls that wait to be sent is bounded, whoever makes them. A program that never uses its replies takes no memory for
+each call, its output is in order, nothing waits for ever, and Ctrl-C ends it at once.
 
-In `test` there are 64 slots of each kind (PDL_STRESS=slots), so that a tenth of the calls fills them; in `test-all` as many as users have.
+In `test` there are 64 slots of each kind (PDL_STRESS=slots), so a tenth of the calls fills them; in `test-all` there are as many as users have.
 """
 import json
 import os

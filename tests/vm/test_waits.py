@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_waits.py -- every instruction that waits, inside every construct that keeps values on the stack.
+"""test_waits.py -- every instruction that waits, inside of every construct that keeps values on the stack.
 
-A program is a list of all constructs around a waiting block. Every waiting block gives the text "v", so a construct around it gives what it
-gives around the text itself. Where that is not so, each construct runs in a program of its own, to say which it is.
+A program is a list of all constructs around a waiting block. Every waiting block gives the text "v", so a construct around it must give the same as
+around the text itself. When a result differs, each construct runs in a separate program, which shows the construct that failed.
 """
 import ast
 import json

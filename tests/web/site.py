@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A web server for tests, on the loopback: pages by their path, faults of servers, and what was asked."""
+"""A web server for tests, on the loopback interface: pages by their path, faults of servers, and a list of its requests."""
 import gzip
 import socket
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stdlib.http`: requests, redirects, encodings, limits, and servers that do what they should not."""
+"""`stdlib.http`: requests, redirects, encodings, limits, and servers that misbehave."""
 import json
 import re
 import pathlib

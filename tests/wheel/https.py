@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model behind TLS on the loopback interface: https.py CERTIFICATE KEY PORT-FILE. It answers every call with the text that it got, reversed."""
+"""https.py CERTIFICATE KEY PORT-FILE -- a model behind TLS on the loopback interface. It answers every call with the reversed text of the call."""
 import http.server
 import json
 import pathlib

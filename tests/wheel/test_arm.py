@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel for glibc on 64-bit ARM processors, in a Debian for them whose packages are only unpacked (mmdebstrap): its Python runs in an emulator of the
-processor, one process at a time, since this machine starts no program of another processor by itself. Skipped, with a line that says so, where
-there is no such wheel, emulator or root."""
+"""The wheel for glibc on 64-bit ARM processors, in a Debian for these processors whose packages are only unpacked (mmdebstrap). Its Python runs in an
+emulator of the processor, one process at a time, because this machine cannot start programs of another processor by itself. Skipped, with a line that
+says so, when there is no such wheel, emulator or root."""
 import os
 import pathlib
 import shutil

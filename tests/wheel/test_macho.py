@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read of files for macOS, in files of some hundred bytes that are made here: each mistake that a linker could make is found."""
+"""The parts of macOS files that are read, in files of some hundred bytes that are made here. Each mistake that a linker could make is found."""
 import hashlib
 import struct
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel for musl on this machine's processor. No Python for musl can be had from Debian, so the loader of musl (Debian: musl-tools) takes the extension with a
-library that has the names of Python and nothing behind them: each function that the extension wants of the C library is found. The command
-in the wheel needs neither. Skipped, with a line that says so, where there is no such wheel or loader."""
+"""The wheel for musl on this machine's processor. Debian has no Python for musl. So the loader of musl (Debian: musl-tools) loads the extension with
+a library that has the names of Python's functions, but no code for them. Each function that the extension needs from the C library is found. The
+command in the wheel needs neither. Skipped, with a line that says so, when there is no such wheel or loader."""
 import os
 import pathlib
 import re

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheels of `make wheel` in a Debian that has python3-venv and nothing of ours: its own root (mmdebstrap), entered
-without network (bubblewrap), in which they are installed into a fresh environment and used. A wheel that is not there is
-built first, but not the libraries that come with it, which take a quarter of an hour. Skipped, with a line that says so, where it cannot be
-built or entered. What other distributions are needed (IPython) is fetched before and copied in; skipped where it cannot be."""
+"""The wheels of `make wheel` in a Debian that has python3-venv and nothing of ours. In its own root (mmdebstrap), which is entered without network
+(bubblewrap), they are installed into a fresh environment and used. A missing wheel is built first, but not the libraries in it, which take a quarter
+of an hour. Skipped, with a line that says so, when a wheel cannot be built or the root cannot be entered. Packages of other people (IPython) are
+fetched before and copied in; a test without them is skipped."""
 import os
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the installed package does, a function a test: use.py NAME [PORT]. It runs in a root that has Python and nothing of ours."""
+"""use.py NAME [PORT] -- one test of the installed package in each function. It runs in a root that has Python and nothing of ours."""
 import os
 import sys
 import tempfile

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our YAML events beside PyYAML's, event by event.
+"""Compares our YAML events with PyYAML's, event by event. PyYAML 6's SafeLoader is the reader of the reference.
 
-PyYAML 6's SafeLoader is the reader of the reference. Compared are kind, style, anchor, tag, text and both places of every event, and class,
-text and place of an error. The texts: the YAML suite and the recorded values of the conformance kit, every program and data file of the
-tree, and mutations of all of them (bytes removed, doubled, exchanged, indicators put in, lines moved, parts of two texts joined) from a seed
-(PDL_SEED). Skipped where PyYAML is missing. Texts on which PyYAML itself fails with an exception that is none of its own are left out.
+Of every event, the kind, style, anchor, tag, text and both places are compared; of an error, the class, text and place. The texts are the YAML suite
+and the recorded values of the conformance kit, every program and data file of the tree, and mutations of all of them (bytes removed, doubled,
+exchanged, indicators inserted, lines moved, parts of two texts joined) from a seed (PDL_SEED). Skipped when PyYAML is not installed. Texts on which
+PyYAML fails with an exception that is not one of its own are left out.
 """
 import json
 import os

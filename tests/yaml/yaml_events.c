@@ -1,7 +1,8 @@
-/* yaml_events.c -- prints the events of YAML texts, for the comparison with PyYAML. Reads texts on
- * standard input, each after a line with its length in bytes; writes a line of JSON for each: a
- * list of events, the last one `["error", class, message, place]` after a failure. Places are
- * bytes. With --tree the recovering reader is used too, and its tree is checked. Not installed.
+/* yaml_events.c -- prints the events of YAML texts, for the comparison with PyYAML. Reads texts
+ * from standard input, each after a line with its length in bytes. Writes a line of JSON for each
+ * text: a list of events, which ends with `["error", class, message, place]` after a failure.
+ * Places are bytes. With --tree, the recovering reader also reads each text, and its tree is
+ * checked. Not installed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

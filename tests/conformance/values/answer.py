@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""answer.py -- our own corpora of values: inputs by hand, at the edges that the kit's corpora leave out, answers by the reference.
+"""answer.py -- our own corpora of values. The inputs are written by hand and are cases that the kit's corpora leave out; the answers are those of the reference.
 
-    REFERENCE_PYTHON tests/conformance/values/answer.py [KIND ...]           answers the lines that have no answer yet, numbers them
-    REFERENCE_PYTHON tests/conformance/values/answer.py --check [KIND ...]   do all answers still hold?
+    REFERENCE_PYTHON tests/conformance/values/answer.py [KIND ...]           answers the lines that have no answer yet, and numbers them
+    REFERENCE_PYTHON tests/conformance/values/answer.py --check [KIND ...]   checks that all answers still hold
 
-A line is a case of tests/conformance/values/README.md; a new one needs `tag` and the input only. The runner compares kinds of errors too, and messages but for templates, whose errors are worded as those of a block.
+A line is a case of tests/conformance/values/README.md; a new case needs only `tag` and the input. The runner also compares kinds of errors, and
+messages except those of templates, which have the words of a block's errors.
 """
 import json
 import pathlib

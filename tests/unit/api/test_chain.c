@@ -1,5 +1,5 @@
-/* test_chain.c -- the worlds that a run got, against chain.def: which rows are there, and in which
- * order.
+/* test_chain.c -- compares the worlds that a run got with chain.def: which rows it has, and in
+ * which order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_config.c -- the configuration of tool servers: what is read, and what is reported of what is
- * wrong.
+/* test_config.c -- the configuration of tool servers: what is read, and which mistakes are
+ * reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

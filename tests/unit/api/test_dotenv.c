@@ -1,5 +1,5 @@
-/* Lines of .env as python-dotenv 1.2 reads them (the values were compared with it), and what is
- * none.
+/* test_dotenv.c -- reads lines of .env as python-dotenv 1.2 reads them (the values were compared
+ * with it), and rejects other lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_prefix_report.c -- two beginnings of calls with one key in the table, rare by itself. The
- * file is built here once more, so that the table can be filled wrongly.
+/* test_prefix_report.c -- two beginnings of calls with the same key in the table, which is rare.
+ * This test compiles the source file once more, so that it can fill the table wrongly.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

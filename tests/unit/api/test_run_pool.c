@@ -1,5 +1,6 @@
-/* test_run_pool.c -- slots of a pool of runs: which is taken next, that a run in the slot of one
- * that ended is stepped at once, what runs use, and that runs which wait in vain fail.
+/* test_run_pool.c -- slots of a pool of runs: which slot is taken next, that a run in the slot of
+ * an ended run is stepped at once, the resources that runs use, and the failure of runs that wait
+ * in vain.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

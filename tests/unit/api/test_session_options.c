@@ -1,4 +1,4 @@
-/* test_session_options.c -- options that contradict themselves are seen, in each part.
+/* test_session_options.c -- contradictory options are detected, in each part of the options.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

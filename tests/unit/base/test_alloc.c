@@ -1,5 +1,5 @@
-/* What happens when memory runs out: the handler may give some back; else one line and exit status
- * 1.
+/* test_alloc.c -- what happens when memory runs out: the handler may release some; otherwise there
+ * is one line, and the exit status is 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

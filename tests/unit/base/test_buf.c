@@ -1,4 +1,4 @@
-/* test_buf.c -- growable text: appending, ceiling, handing over.
+/* test_buf.c -- growable text: appending, the ceiling, passing the content on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_cancel.c -- long operations end when the run is to end.
+/* test_cancel.c -- long operations end when the run must end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_csv_read.c -- cells of rows, as a tolerant and as a strict reader take them.
+/* test_csv_read.c -- cells of rows, as a lenient reader and a strict reader read them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_err.c -- errors: set, wrap, copy, and the layout people see.
+/* test_err.c -- errors: set, wrap, copy, and the layout that people see.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_glob.c -- patterns of names, and what is special in them only on demand.
+/* test_glob.c -- patterns of names, and the characters that are special only on request.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

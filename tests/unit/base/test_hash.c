@@ -1,4 +1,5 @@
-/* test_hash.c -- SHA-256 against published vectors, the table hash for spread.
+/* test_hash.c -- compares SHA-256 with published vectors, and checks that the hash for tables
+ * spreads well.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

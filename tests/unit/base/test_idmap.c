@@ -1,4 +1,5 @@
-/* test_idmap.c -- ids to pointers: against a plain table, under a fixed sequence of changes.
+/* test_idmap.c -- compares the map from ids to pointers with a plain table, under a fixed sequence
+ * of changes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

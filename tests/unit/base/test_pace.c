@@ -1,4 +1,5 @@
-/* test_pace.c -- waits of the product's own are multiplied, and switches of the process are read.
+/* test_pace.c -- the waits that libpdl chooses itself are multiplied, and the switches of the
+ * process are read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

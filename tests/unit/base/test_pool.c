@@ -1,5 +1,5 @@
-/* test_pool.c -- blocks of pools: sizes, reuse, release from anywhere. Where pools are off the same
- * holds of malloc.
+/* test_pool.c -- blocks of pools: sizes, reuse, release from anywhere. Where pools are off, the
+ * same holds for malloc.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Known answers of the generator, and what its doubles are.
+/* test_rand.c -- known numbers of the generator, and properties of its doubles.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Words of command lines, as Python's shlex.split gives them.
+/* test_shlex.c -- splits command lines into words as Python's shlex.split does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_termsafe.c -- what a terminal gets of text that somebody else wrote, and a file of the same.
+/* test_termsafe.c -- the form in which a terminal gets untrusted text, and in which a file gets it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_web_address.c -- addresses of the web in their normal form.
+/* test_web_address.c -- addresses of the web in normal form.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

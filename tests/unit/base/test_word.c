@@ -1,4 +1,4 @@
-/* test_word.c -- bytes compared and searched a word at a time.
+/* test_word.c -- bytes are compared and searched a word at a time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_batch_parts.c -- rows that are read ahead, and rows that wait for the output, see when they
- * contradict themselves.
+/* test_batch_parts.c -- contradictory states are detected in the rows that are read ahead, and in
+ * the rows that wait for the output.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_check_library.c -- the standard library is read once for many checks, and again for another
- * text; a program that was checked holds what its problems point into.
+/* test_check_library.c -- the standard library is read once for many checks, and again when its
+ * text differs. A checked program keeps alive everything into which its problems point.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

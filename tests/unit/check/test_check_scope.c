@@ -1,4 +1,4 @@
-/* test_check_scope.c -- the table of names sees when it contradicts itself.
+/* test_check_scope.c -- contradictory states of the table of names are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

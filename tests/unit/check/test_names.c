@@ -1,4 +1,5 @@
-/* test_names.c -- what `pdl check` says without running: expressions, names, modules, lint.
+/* test_names.c -- the problems that `pdl check` finds without a run: expressions, names, modules,
+ * lint.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_fold.c -- programs are run and their traces compared; times are 0 without a clock.
+/* test_fold.c -- programs are run and their traces are compared; without a clock all times are 0.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

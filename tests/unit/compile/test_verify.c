@@ -1,4 +1,5 @@
-/* test_verify.c -- code agrees with ops.def; code that was changed does not; the error names what.
+/* test_verify.c -- code agrees with ops.def. Changed code does not, and the error names the
+ * difference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_dap_debugger.c -- a debugged run sees when its state contradicts itself.
+/* test_dap_debugger.c -- contradictory states of a debugged run are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* Budgets as text, their chain, and the error that says which one is spent; prices and estimates
- * beside them.
+/* test_budget.c -- budgets as text, their chain, and the error that says which budget is used up;
+ * also prices and estimates.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_effect.c -- effects, their text form, and the two worlds of tests.
+/* test_effect.c -- effects, their text form, and the two worlds of the tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

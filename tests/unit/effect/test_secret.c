@@ -1,4 +1,5 @@
-/* test_secret.c -- secrets are found in every form, in pieces too; names and addresses that hide.
+/* test_secret.c -- secrets are found in every form, also in pieces; names and addresses whose
+ * values are secret are recognised.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

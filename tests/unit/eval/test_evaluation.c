@@ -1,4 +1,5 @@
-/* test_evaluation.c -- an evaluation sees when its rows and scores contradict each other.
+/* test_evaluation.c -- contradictions between the rows and the scores of an evaluation are
+ * detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

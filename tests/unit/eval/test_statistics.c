@@ -1,4 +1,5 @@
-/* test_statistics.c -- intervals, pass@k and McNemar's test, against numbers from the formulas.
+/* test_statistics.c -- compares intervals, pass@k and McNemar's test with numbers from the
+ * formulas.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

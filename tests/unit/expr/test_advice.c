@@ -1,4 +1,4 @@
-/* test_advice.c -- what is said about expressions that are written as in another language.
+/* test_advice.c -- the help for expressions that are written as in another language.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

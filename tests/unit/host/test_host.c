@@ -1,4 +1,4 @@
-/* The world of files, standard input and time.
+/* test_host.c -- the world of files, standard input and time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

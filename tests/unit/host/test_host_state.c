@@ -1,4 +1,4 @@
-/* test_host_state.c -- the world of files and input sees when its state contradicts itself.
+/* test_host_state.c -- contradictory states of the world of files and input are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

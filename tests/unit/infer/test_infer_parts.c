@@ -1,4 +1,4 @@
-/* test_infer_parts.c -- particles and distributions see when they contradict themselves.
+/* test_infer_parts.c -- contradictory states of particles and distributions are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

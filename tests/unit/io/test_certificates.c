@@ -1,5 +1,5 @@
-/* test_certificates.c -- the place of certificates that a system has, and what is used where it has
- * none.
+/* test_certificates.c -- the place where a system has its certificates, and the replacement where
+ * it has none.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_file.c -- whole files and directories in a folder of their own.
+/* test_file.c -- whole files and directories, in a folder of the test.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

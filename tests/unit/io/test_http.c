@@ -1,5 +1,5 @@
-/* test_http.c -- transfers without a server (what needs one is in tests/model): refused, cancelled,
- * bad addresses, headers.
+/* test_http.c -- transfers without a server: refused and cancelled ones, bad addresses, headers.
+ * tests/model has the tests that need a server.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

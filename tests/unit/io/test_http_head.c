@@ -1,5 +1,5 @@
-/* test_http_head.c -- heads that are read and refused, bodies in chunks whole and cut at every
- * byte.
+/* test_http_head.c -- heads that are read or refused, and chunked bodies that arrive whole or cut
+ * at every byte.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_durable_parts.c -- each part of a durable run sees when it contradicts itself.
+/* test_durable_parts.c -- contradictory states are detected in each part of a durable run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_journal.c -- record, then replay: the same answers, pieces in order, errors; what was not
- * recorded fails.
+/* test_journal.c -- a replay gives what was recorded: the same answers, pieces in order, errors. An
+ * effect that was not recorded fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

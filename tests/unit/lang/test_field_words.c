@@ -1,5 +1,5 @@
-/* test_field_words.c -- lang/field_words.def: a program that has a word where its group is written
- * loads.
+/* test_field_words.c -- lang/field_words.def: a program that has one of the words, in the place of
+ * its group, loads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_schema.c -- the JSON Schema of the language: definitions are there and say what the tables
- * say.
+/* test_schema.c -- the JSON Schema of the language has its definitions, and they agree with the
+ * tables.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_tool_server_program.c -- the program that represents a tool server: names that models use,
- * parameters, what is left out.
+/* test_tool_server_program.c -- the program that represents a tool server: names for models,
+ * parameters, and the parts that are left out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

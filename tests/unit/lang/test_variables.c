@@ -1,4 +1,4 @@
-/* test_variables.c -- every way in which a block sets a variable, and what is no such way.
+/* test_variables.c -- every way in which a block sets a variable, and blocks that set none.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_lsp_index.c -- texts and indexes of files see when they contradict themselves.
+/* test_lsp_index.c -- contradictory states are detected in texts and in indexes of files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

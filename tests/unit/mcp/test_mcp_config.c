@@ -1,5 +1,5 @@
 /* test_mcp_config.c -- the configuration of tool servers: what is read, what is refused and with
- * which words, which tools are allowed.
+ * which message, and which tools are allowed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

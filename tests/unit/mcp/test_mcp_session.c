@@ -1,4 +1,4 @@
-/* test_mcp_session.c -- the session with a tool server sees when it contradicts itself.
+/* test_mcp_session.c -- contradictory states of the session with a tool server are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_mock_script.c -- a list of replies sees when an item contradicts itself.
+/* test_mock_script.c -- contradictory items in a list of replies are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

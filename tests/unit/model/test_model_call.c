@@ -1,4 +1,5 @@
-/* test_model_call.c -- states of a call: which may follow which, what each may hold.
+/* test_model_call.c -- the states of a call: which state may follow which, and what each state may
+ * hold.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

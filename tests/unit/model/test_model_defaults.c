@@ -1,4 +1,4 @@
-/* test_model_defaults.c -- default parameters by glob over the model name.
+/* test_model_defaults.c -- default parameters, chosen by a pattern of the model's name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

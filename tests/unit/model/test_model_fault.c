@@ -1,4 +1,5 @@
-/* test_model_fault.c -- what services say -> kind and message; when to try again.
+/* test_model_fault.c -- the kind and the message of an error for an answer of a service, and when
+ * another attempt is made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_model_providers.c -- model name -> provider, address, key.
+/* test_model_providers.c -- the provider, the address and the key for a model's name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

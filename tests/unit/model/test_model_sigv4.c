@@ -1,4 +1,5 @@
-/* test_model_sigv4.c -- signatures of AWS against known answers; frames of its event streams.
+/* test_model_sigv4.c -- compares signatures of AWS with known ones; also frames of its event
+ * streams.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_reply_builder.c -- events into a draft; the quick reader of events against what it must
- * refuse.
+/* test_reply_builder.c -- a draft is built from events, and the fast reader of events refuses what
+ * it must refuse.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_thinking.c -- the form of a wish to think more or less, by the name of the model.
+/* test_thinking.c -- the form of a request to think more or less depends on the name of the model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

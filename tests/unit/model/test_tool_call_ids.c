@@ -1,5 +1,5 @@
-/* test_tool_call_ids.c -- ids of effects of a run that has a range for itself: inside of it, and
- * never one that is in use.
+/* test_tool_call_ids.c -- the ids of effects of a run that has its own range: they are in the
+ * range, and never in use already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_access.c -- attributes, items and slices, and what is said of missing ones.
+/* test_access.c -- attributes, items and slices, and the messages about missing ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

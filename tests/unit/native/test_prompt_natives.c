@@ -1,6 +1,6 @@
-/* test_prompt_natives.c -- what the pattern library is made of: slots, calls found in text, the
- * calculator, TF-IDF, values in prompts. Rows: name of a filter or global, arguments as JSON,
- * result as repr or "!message".
+/* test_prompt_natives.c -- the natives from which the pattern library is made: slots, calls found
+ * in text, the calculator, TF-IDF, values in prompts. A row has the name of a filter or global, the
+ * arguments as JSON, and the result as repr or "!message".
  *
  * SPDX-License-Identifier: Apache-2.0
  */

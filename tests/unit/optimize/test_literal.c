@@ -1,5 +1,5 @@
 /* test_literal.c -- literals of programs: their places, how values are written there, and which
- * expressions of a proposal live.
+ * expressions of a proposal stay expressions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

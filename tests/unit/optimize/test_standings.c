@@ -1,4 +1,4 @@
-/* test_standings.c -- a search sees when its rows, candidates and scores contradict each other.
+/* test_standings.c -- contradictions between rows, candidates and scores of a search are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

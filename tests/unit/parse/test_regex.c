@@ -1,4 +1,5 @@
-/* test_regex.c -- Python's dialect: what it refuses and with which words, what matches.
+/* test_regex.c -- Python's dialect of regular expressions: which patterns it refuses and with which
+ * message, and what matches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

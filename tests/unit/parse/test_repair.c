@@ -1,4 +1,4 @@
-/* test_repair.c -- JSON as models write it, and texts made to hurt the reader.
+/* test_repair.c -- JSON as models write it, and texts that were made to slow the reader down.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

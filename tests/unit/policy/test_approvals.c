@@ -1,5 +1,5 @@
-/* test_approvals.c -- effects that wait for a person: each question goes out once, and the answer
- * is about what was judged when it was asked.
+/* test_approvals.c -- effects that wait for a person: each question is asked once, and the answer
+ * is for what was judged at the time of the question.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

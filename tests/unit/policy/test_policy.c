@@ -1,5 +1,5 @@
-/* test_policy.c -- verdicts on labels, patterns of names and paths, and every problem of a policy
- * file at once.
+/* test_policy.c -- verdicts on labels, patterns of names and paths, and all problems of a policy
+ * file reported together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

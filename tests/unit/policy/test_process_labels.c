@@ -1,4 +1,5 @@
-/* test_process_labels.c -- the labels of processes are consistent, and a list that is not is seen.
+/* test_process_labels.c -- the labels of processes are consistent, and an inconsistent list is
+ * detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

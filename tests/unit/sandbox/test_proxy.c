@@ -1,4 +1,4 @@
-/* test_proxy.c -- the proxy of a sandbox outlasts a moment in which no connection can be taken.
+/* test_proxy.c -- the proxy of a sandbox survives a moment in which no connection can be accepted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

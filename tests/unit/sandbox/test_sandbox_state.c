@@ -1,4 +1,4 @@
-/* test_sandbox_state.c -- a sandbox sees when its parts contradict each other.
+/* test_sandbox_state.c -- contradictions between the parts of a sandbox are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

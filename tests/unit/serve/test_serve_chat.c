@@ -1,4 +1,4 @@
-/* test_serve_chat.c -- a server sees when its requests and slots contradict each other.
+/* test_serve_chat.c -- contradictions between the requests and the slots of a server are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

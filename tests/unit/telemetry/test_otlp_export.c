@@ -1,4 +1,4 @@
-/* test_otlp_export.c -- spans that wait see when their counts contradict them.
+/* test_otlp_export.c -- contradictions between waiting spans and their counts are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_type.c -- types are read, translated, shown, and their problems told with places.
+/* test_type.c -- types are read, translated and shown, and their problems are reported with places.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_int.c -- arithmetic of numbers and operators on anything; results and texts are those of
- * Python 3.11.
+/* test_int.c -- arithmetic of numbers, and operators on any operands. Results and texts are those
+ * of Python 3.11.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* test_json_partial.c -- beginnings of JSON: what is certain, and that later beginnings never
- * contradict earlier ones.
+/* test_json_partial.c -- beginnings of JSON: which part is certain, and that a longer beginning
+ * never contradicts a shorter one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

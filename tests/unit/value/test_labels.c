@@ -1,5 +1,5 @@
-/* test_labels.c -- the label of a reply is that of its kind joined with the labels of all that its
- * request holds: live, recorded, replayed and out of the cache.
+/* test_labels.c -- the label of a reply is the label of its kind joined with the labels of
+ * everything in its request: in a live run, a recording, a replay and from the cache.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_memo.c -- what a walk over a value made of its objects.
+/* test_memo.c -- the stored results of a walk over a value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

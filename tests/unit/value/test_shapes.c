@@ -1,5 +1,5 @@
-/* test_shapes.c -- dicts that share their keys, however they came to: each stays its own when it is
- * changed.
+/* test_shapes.c -- dicts that share their keys for any reason: a change of one dict does not change
+ * the others.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_text.c -- stringify, str, repr, show, pprint. Expected texts were asked from Python.
+/* test_text.c -- stringify, str, repr, show, pprint. The expected texts come from Python.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_live.c -- how many boxes of a run in progress are made, and when.
+/* test_live.c -- how many boxes are made for a run in progress, and when.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* test_vm_ok.c -- the invariants that builds with assertions ask of the machine see what is broken.
+/* test_vm_ok.c -- the invariants that builds with assertions check in the machine detect broken
+ * states.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

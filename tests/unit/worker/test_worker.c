@@ -1,5 +1,5 @@
-/* Code outside: blocks, values, calls back, objects, commands. Needs a python3 on PATH, else it
- * is skipped.
+/* test_worker.c -- code in Python: blocks, values, calls back into the program, objects, commands.
+ * Skipped without a python3 on PATH.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

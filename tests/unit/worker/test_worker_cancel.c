@@ -1,5 +1,5 @@
-/* Blocks that are cancelled, at any moment of their life. Needs a python3 on PATH, else it is
- * skipped.
+/* test_worker_cancel.c -- blocks that are cancelled at any moment of their life. Skipped without a
+ * python3 on PATH.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

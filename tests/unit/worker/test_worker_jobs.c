@@ -1,4 +1,5 @@
-/* test_worker_jobs.c -- the world of code sees when its jobs and values contradict its counts.
+/* test_worker_jobs.c -- contradictions between the jobs, the values and the counts of the world of
+ * code are detected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* Blocks that reach a limit: of time, of memory, of the time to end. Needs a python3 on PATH, else
- * it is skipped.
+/* test_worker_limits.c -- blocks that reach a limit: of time, of memory, or of the time to end.
+ * Skipped without a python3 on PATH.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

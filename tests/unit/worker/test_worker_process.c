@@ -1,5 +1,5 @@
-/* The Python process that dies, breaks what connects it, forks, and what it leaves. Needs a python3
- * on PATH, else it is skipped.
+/* test_worker_process.c -- a Python process that dies, breaks its connection or forks, and what it
+ * leaves behind. Skipped without a python3 on PATH.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* worker_kit.h -- what the tests of the worker share: a world with a Python process, requests to
- * it, and the text of its answers. Those tests are several programs because most of them wait for
- * processes to end: side by side they take the time of one.
+/* worker_kit.h -- helpers of the tests of the worker: a world with a Python process, requests to
+ * it, and the text of its answers. These tests are several programs because most of them wait for
+ * processes to end. When the programs run at the same time, all of them take as long as one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* test_tree.c -- yaml/tree.h: what a tree of a broken text has, and how things are found in it.
+/* test_tree.c -- yaml/tree.h: the content of the tree of a broken text, and how parts are found in
+ * it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

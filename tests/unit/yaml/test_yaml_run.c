@@ -1,4 +1,5 @@
-/* test_yaml_run.c -- runs of bytes end where the table of classes says, wherever they begin.
+/* test_yaml_run.c -- runs of bytes end where the table of classes says, whatever byte they begin
+ * at.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

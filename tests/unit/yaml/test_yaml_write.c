@@ -1,4 +1,4 @@
-/* test_yaml_write.c -- what is written reads back as the same value.
+/* test_yaml_write.c -- a written value reads back as the same value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
