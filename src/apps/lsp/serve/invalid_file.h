@@ -9,10 +9,18 @@
 #include "lang/program.h"
 #include "yaml/tree.h"
 
+typedef struct lsp_span {
+    uint32_t start, end;
+} lsp_span;
+
 /* The program that can be read in a text that failed as YAML. */
 typedef struct lsp_broken {
-    pdl_program *program; /* NULL when the file cannot be read; the caller owns it */
-    const pdl_ytree *tree;
+    pdl_program *program;        /* NULL when the file cannot be read; the caller owns it */
+    const pdl_source *src;       /* the source that the program was read from */
+    pdl_str text;                /* the text of the file */
+    const pdl_ytree_note *notes; /* mistakes of YAML */
+    const lsp_span *damaged;     /* lines about which the program can only guess */
+    size_t n_notes, n_damaged;
 } lsp_broken;
 
 /* Reads the program. failed: the program that did not load. */
