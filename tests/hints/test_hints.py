@@ -43,6 +43,7 @@ def printed(pdl, folder, how, program):
 def test_said_where_it_is_right(name, pdl, folder):
     for hint, programs, files in cases_of(HERE / (name + ".hints")):
         for file, text in files.items():
+            (folder / file).parent.mkdir(exist_ok=True)
             (folder / file).write_text(text, "utf-8")
         for how, program in programs:
             out = printed(pdl, folder, how, program)

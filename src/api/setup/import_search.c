@@ -6,6 +6,7 @@
  */
 #include "api/import_search.h"
 
+#include "api/setup/library_names.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -131,14 +132,26 @@ static bool is_importable(const pdl_finder *f, pdl_str from, pdl_str path) {
     return found;
 }
 
+/* Returns true for a path such as ./react/qwen, which means a file beside the program. */
+static bool is_relative(pdl_str path) { return pdl_str_starts(path, PDL_STR(".")); }
+
 /* Returns true for a name such as `react/qwen` of the library, which is imported as
  * lib/react/qwen. */
 static bool is_of_library(const pdl_finder *f, pdl_str from, pdl_str path) {
     pdl_buf inside = PDL_BUF;
+    if (is_relative(path)) return false;
     pdl_buf_putf(&inside, "lib/%.*s", PDL_FMT(path));
     bool found = is_importable(f, from, pdl_buf_str(&inside));
     pdl_buf_fini(&inside);
     return found;
+}
+
+/* Names the module of the library that an import may mean. A path into a folder that is there means
+ * a file in that folder. */
+static bool advise_library(const pdl_finder *f, pdl_str from, pdl_str path, pdl_buf *out) {
+    pdl_str folder = pdl_file_folder(path);
+    bool is_own = folder.n && !pdl_str_eq(folder, PDL_STR("lib")) && is_folder(f, from, folder);
+    return !is_own && !is_relative(path) && pdl_library_advise(f->path, f->n_path, path, out);
 }
 
 void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err) {
@@ -163,6 +176,8 @@ void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool impor
                      PDL_FMT(path));
     else if (find_similar(f, from, path, import, &near))
         pdl_err_hint(err, "did you mean %s? Searched: %s", pdl_buf_z(&near), pdl_buf_z(&folders));
+    else if (import && advise_library(f, from, path, &near))
+        pdl_err_hint(err, "%s", pdl_buf_z(&near));
     else
         pdl_err_hint(err, "searched: %s", pdl_buf_z(&folders));
     pdl_buf_fini(&folders);
