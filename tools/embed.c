@@ -15,7 +15,7 @@
 enum { PER_LINE = 16 };
 
 typedef struct text {
-    char *p; /* has a NUL after the last byte; NULL when the file cannot be read */
+    char *p; /* A NUL follows the last byte. The pointer is NULL when the file cannot be read. */
     size_t n;
 } text;
 
@@ -35,10 +35,11 @@ static bool is_blank(char c) { return c && strchr(" \t\r\n", c); }
 
 static bool starts(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
-/* Copies the line s of n bytes without the blanks around it, its comment, and an end that its last
- * sign makes needless. Import lines keep their ends, and exported names begin a line, so that the
- * page of one file can find both (viewer/page.c). No text in the scripts has two slashes with a
- * space on each side, or continues on another line. Returns the new end of `out`. */
+/* Copies the line s of n bytes without its comment and the blanks around it. Leaves out the end of
+ * the line after `;`, `{` and `,`, where scripts do not need it. Import lines keep their ends, and
+ * `export` begins a line, so that viewer/page.c finds both when it makes a page of one file. No
+ * text in the scripts has two slashes with a space on each side, or continues on another line.
+ * Returns the new end of `out`. */
 static char *put_line(const char *s, size_t n, const char *begin, char *out) {
     while (n && is_blank(*s)) s++, n--;
     bool is_comment = n > 1 && s[0] == '/' && s[1] == '/';
@@ -53,7 +54,7 @@ static char *put_line(const char *s, size_t n, const char *begin, char *out) {
     return out;
 }
 
-/* Lines become longer by at most one byte, the end before an exported name. */
+/* A line becomes longer by at most one byte: the end of a line that is put before `export`. */
 static void drop_comments(text *t) {
     char *out = malloc(2 * t->n + 1), *end = out;
     if (!out) exit(1);

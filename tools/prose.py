@@ -22,8 +22,8 @@ def c_pieces(text):
 
 
 def js_pieces(text):
-    """Returns the same for a script of a page, whose comments begin with two slashes and whose texts have three kinds of quotes. Regular expressions
-    are left out."""
+    """Returns (start, piece) of each comment and each literal of a script in JavaScript, where literals have three kinds of quotes. Regular
+    expressions are left out."""
     return [(m.start(), m.group()) for m in JS_PIECE.finditer(text) if not m.group("regex")]
 
 
@@ -147,7 +147,8 @@ class Word:
         self.hints = tuple({max(p.lower().split(), key=len) for p in phrases})  # a text with one of the phrases has one of these words
 
     def find(self, low, spans, marks):
-        """Returns the places of its phrases in the parts of a text in small letters. marks: the text with which a line of a comment begins."""
+        """Returns where the phrases of this row occur in the parts of a text in small letters. marks: the text with which a line of a comment
+        begins."""
         found = set()
         for hint in self.hints:
             at = low.find(hint)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// answers.js -- what a program asks of its host, answered by the functions that run() got.
+// answers.js -- answers the requests of a program with the functions that run() got.
 
 import { PdlError, kindOf } from './errors.js'
 import { JsonText } from './json.js'
@@ -12,7 +12,7 @@ function refusal(kind, message) {
 
 const isWhole = chunk => Boolean(chunk?.choices?.[0]?.message)
 
-/** The text of a piece: a text, or a chunk in OpenAI's form. */
+/** Returns the text of a piece, which is a text, or a chunk in OpenAI's form. */
 function pieceOf(chunk) {
   return typeof chunk === 'string' ? chunk : chunk?.choices?.[0]?.delta?.content ?? ''
 }
@@ -66,7 +66,8 @@ export async function answer(effect, options, signal, piece) {
   try {
     const value = (await handlers[effect.kind](effect.request, options, signal, piece, effect.id)) ?? null
     if (value instanceof JsonText) JSON.parse(value.text)
-    else JSON.stringify(value) // what cannot be written is the mistake of this answer, not of the next question
+    // a value that JSON cannot express is a mistake of this answer, and not of the next question
+    else JSON.stringify(value)
     return value instanceof JsonText ? { json: value.text } : { value }
   } catch (why) {
     return { kind: kindOf(why), message: String(why?.message ?? why) }

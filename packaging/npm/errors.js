@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // errors.js -- PdlError, and the kinds of errors that functions of the host throw.
 
-/** What went wrong, with its place in the program. `text` is the whole of it, as the command prints it. */
+/** An error with its place in the program. `text` is the whole error, as the command prints it. */
 export class PdlError extends Error {
   constructor({ kind, message, file, line, column, hint, text, exitCode }, options) {
     super(message, options)
@@ -18,7 +18,8 @@ export class PdlError extends Error {
 
 const BY_STATUS = { 400: 'bad_request', 401: 'auth', 403: 'permission', 404: 'not_found', 408: 'timeout', 429: 'rate_limit', 503: 'unavailable' }
 
-/** The kind of an error that a function of the host threw: its own, that of its HTTP status, or what it looks like. */
+/** Returns the kind of an error that a function of the host threw. It is the error's own `kind`, or else it follows
+ * from the HTTP status, or from the error's name. */
 export function kindOf(why) {
   if (typeof why?.kind === 'string') return why.kind
   const status = why?.status ?? why?.statusCode

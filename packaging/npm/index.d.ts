@@ -20,7 +20,8 @@ export interface Problem {
   fix?: unknown
 }
 
-/** The table of `pdl --prices`, or its text: dollars for one token, by a pattern of model names. There is none built in. */
+/** The table of `pdl --prices`, or its text: dollars for one token, for each pattern of model names. There is no built-in
+ * table. */
 export type Prices = string | Record<string, { input: number; output: number; cached_input?: number }>
 
 export interface Message {
@@ -33,7 +34,7 @@ export interface ModelRequest {
   model: string
   messages: Message[]
   parameters: Record<string, unknown>
-  /** What the answer must fit, as JSON Schema; null: anything. */
+  /** The JSON Schema that the answer must fit; null when any answer fits. */
   schema: unknown
   /** The program shows pieces of the answer as they arrive. */
   stream: boolean
@@ -58,23 +59,25 @@ export interface RunOptions {
   model?: Model
   /** Answers a `read` without a file; null is the end of input. */
   read?: (request: { message: string; multiline: boolean; id: number }, signal: AbortSignal) => string | null | Promise<string | null>
-  /** Runs a code block and gives its result. variablesJson is the same as variables, as text with exact numbers; a JsonText gives such a result. */
+  /** Runs a code block and returns its result. variablesJson has the variables as JSON text with exact numbers; a result with exact numbers is a
+   * JsonText. */
   code?: (request: { lang: string; code: string; variables: Record<string, unknown>; variablesJson: string }, signal: AbortSignal) => unknown
   /** Answers a request for embeddings. */
   embed?: (request: { model: string; input: string[]; parameters: Record<string, unknown> }, signal: AbortSignal) => unknown
   /** Variables of the program; `data` is the same. */
   variables?: Record<string, unknown>
   data?: Record<string, unknown>
-  /** Name of the program in messages; "main.pdl". */
+  /** Name of the program in messages; "main.pdl" by default. */
   name?: string
   files?: Files
   /** What text events show: the result as it is made, the messages, or nothing. */
   stream?: 'result' | 'context' | 'none'
-  /** What models cost, for `usage.cost`. */
+  /** The prices of models, for `usage.cost`. */
   prices?: Prices
-  /** How much the run may use; beyond it, it fails with an error of kind "budget". A cost needs prices. */
+  /** Limits of the run. A run that exceeds a limit fails with an error of kind "budget". A limit of cost
+   * needs prices. */
   budget?: { calls?: number; tokens?: number; cost?: number; seconds?: number; turns?: number }
-  /** Keeps what the page of the Live Document shows, for page() and changes(); the run then lives until close(). */
+  /** Keeps the data of the Live Document for page() and changes(). The run then lives until close(). */
   view?: boolean
   /** Stops the run when it is aborted. */
   signal?: AbortSignal
@@ -84,12 +87,12 @@ export interface Usage {
   model_calls: number
   prompt_tokens: number
   completion_tokens: number
-  /** Dollars, of the calls whose price is known. */
+  /** The cost in dollars of the calls whose price is known. */
   cost?: number
 }
 
 export interface Result {
-  /** What the command prints. */
+  /** The text that the command prints. */
   text: string
   value: unknown
   usage: Usage
@@ -101,7 +104,7 @@ export type RunEvent =
   | { type: 'call'; id: number; line?: number; model: string; messages: Message[] }
   | { type: 'reply'; id: number; line?: number; model: string; text?: string; usage?: unknown; error?: ErrorData }
   | { type: 'read'; id: number; line?: number; message: string }
-  /** With stream: 'context'; text events with pieces of it may follow. */
+  /** Sent with stream: 'context'. Text events with pieces of the message may follow. */
   | { type: 'message'; role: string; text: string }
   | { type: 'note'; text: string }
   | ({ type: 'error' } & ErrorData)
@@ -129,12 +132,13 @@ export class PdlError extends Error implements ErrorData {
   exitCode: number
 }
 
-/** A run can be awaited (its result), iterated (what happens in it) and stopped. */
+/** A run. It can be awaited for its result, iterated for its events, and stopped. */
 export class Run implements PromiseLike<Result>, AsyncIterable<RunEvent> {
   constructor(program: string | object, options?: RunOptions)
-  /** What the page of the Live Document asks of a server, as GET or POST /api/PATH; with the option `view`. */
+  /** Answers a question that the page of the Live Document would send to a server as GET or POST /api/PATH.
+   * Needs the option `view`. */
   page(path: string, request?: { query?: Record<string, string>; body?: string; posted?: boolean }): { status: number; type: string; body: string }
-  /** The boxes of the document that changed. */
+  /** Returns the boxes of the document that have changed since `from`. */
   changes(from?: number): { changes?: unknown[]; from: number; over: boolean }
   /** Ends a run with the option `view`, and frees it. */
   close(): void
@@ -158,7 +162,7 @@ export interface WireRequest {
   url?: string
   headers?: Record<string, string>
   body?: unknown
-  /** The call has a mock_response: nothing is sent. */
+  /** The call has a mock_response, so nothing is sent. */
   mock?: true
   [key: string]: unknown
 }
@@ -171,13 +175,14 @@ export interface Explanation {
     parameters: Record<string, unknown>
     tokens: { prompt: number; answer_at_most: number | null }
     cost: number | null
-    /** What the service would get, with credentials as ***; null when it cannot be written, and `problem` says why. */
+    /** The request that the service would get, with *** in place of credentials. It is null when it cannot be written;
+     * `problem` has the reason. */
     request: WireRequest | null
     problem: string | null
     [key: string]: unknown
   }[]
   total: { calls: number; prompt_tokens: number; answer_tokens_at_most: number; calls_without_price: number; [key: string]: unknown }
-  /** What was not done, because it would have acted on something outside. */
+  /** The actions that were not executed, because they would have changed something outside. */
   notDone?: unknown[]
   notKnown?: unknown[]
   notReached?: unknown[]
@@ -195,9 +200,9 @@ export interface LspMessage {
 }
 /** The language server of `pdl lsp`, for an editor: its files are those that the editor opens. Each server has an instance of the module. */
 export class LanguageServer {
-  /** `onMessage` gets the answers, and what the server says unasked. */
+  /** `onMessage` gets the answers, and messages that the server sends unasked. */
   constructor(onMessage: (message: LspMessage) => void, options?: { prices?: Prices })
-  /** Takes another table of prices, which is shown beside models; an empty text is none. */
+  /** Replaces the table of prices, which are shown beside models. With an empty text, there is no table. */
   setPrices(prices: Prices): void
   send(message: LspMessage): void
   close(): void
@@ -209,5 +214,5 @@ export class JsonText {
 }
 /** A model whose answers are written by hand: a YAML list with the rules of `pdl mock --replies`. */
 export function scripted(replies?: string, options?: { strict?: boolean; delay?: number }): Model
-/** Starts a program: its text, or the tree that the text would hold. */
+/** Starts a program, given as its text or as the tree of its values. */
 export function run(program: string | object, options?: RunOptions): Run

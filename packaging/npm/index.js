@@ -33,8 +33,8 @@ export function explain(text, { variables = {}, name = 'main.pdl', files, prices
   return ask({ ask: 'explain', text, name, files, variables, prices: tableOf(prices) })
 }
 
-/** A model whose answers are written by hand, with the rules of `pdl mock --replies`: `replies` is a YAML list. The result is what run()
- * takes as `model`. `delay`: milliseconds before each word. */
+/** Returns a model whose answers are written by hand, by the rules of `pdl mock --replies`: `replies` is a YAML list. run() takes the
+ * result as `model`. `delay`: milliseconds before each word. */
 export function scripted(replies = '', { strict = false, delay = 0 } = {}) {
   const own = instance()
   return scriptedModel(replies, strict, delay, question => ask(question, own))

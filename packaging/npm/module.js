@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// module.js -- libpdl.wasm: compiled once, instantiated where it is needed; questions and answers are JSON (src/apps/wasm/wasm.h).
-// What the module may ask of its host is here, and nothing else: clocks, random bytes, an empty environment, a place for
-// messages of a crash.
+// module.js -- libpdl.wasm: compiled once, instantiated where it is needed; questions and answers are JSON
+// (src/apps/wasm/wasm.h). The module may call only the functions of its host that are here: clocks, random bytes, an
+// empty environment, and output for messages of a crash.
 
 const LARGE = 256 << 20 // bytes: an instance that has grown so much gets no further runs, because memory never shrinks
 const text = new TextDecoder()
 const bytes = new TextEncoder()
 const NO_SUCH_CALL = 52
 
-/** A module of Node. Its name is no constant of the import, so that what bundles for browsers leaves it alone. */
+/** Imports a module of Node. Its name is not a constant, so programs that bundle for browsers ignore the import. */
 const ofNode = name => import(/* @vite-ignore */ /* webpackIgnore: true */ name)
 
 async function compiled() {
@@ -104,7 +104,7 @@ export class Instance {
 
 let shared
 
-/** An instance that can take another question. */
+/** Returns an instance that can take another question. */
 export function instance() {
   if (!shared || shared.isLarge) shared = new Instance()
   return shared

@@ -9,7 +9,7 @@ import { Ended, instance } from './module.js'
 const SLICE_MS = 10
 const AHEAD = 1000 // events that may wait for their reader before the program waits as well
 
-/** Lets everything else have its turn. */
+/** Waits until the event loop has done its other work. */
 const pause = typeof setImmediate === 'function' ? () => new Promise(setImmediate) : byMessage()
 
 function byMessage() {
@@ -23,12 +23,12 @@ function textOf(program) {
   return typeof program === 'string' ? program : JSON.stringify(program)
 }
 
-/** A table of prices as text. */
+/** Returns a table of prices as text. */
 export function tableOf(prices) {
   return prices === undefined || typeof prices === 'string' ? prices : JSON.stringify(prices)
 }
 
-/** A budget as --budget has it: {calls: 10, seconds: 60} is "calls=10,seconds=60". */
+/** Returns a budget in the form of --budget: {calls: 10, seconds: 60} becomes "calls=10,seconds=60". */
 function budgetOf(limits = {}) {
   return Object.entries(limits).map(([item, limit]) => `${item}=${limit}`).join(',')
 }
@@ -37,7 +37,7 @@ export class Run {
   #module = null
   #number = 0
   #options
-  #open = new Map() // by the number of an effect: the AbortController of the function that answers it
+  #open = new Map() // number of an effect -> the AbortController of the function that answers it
   #wake = null
   #woken = false
   #stopped = false
@@ -58,13 +58,13 @@ export class Run {
     signal?.addEventListener('abort', stop, { once: true })
   }
 
-  /** What the page of the Live Document asks (`pdl view`: GET or POST /api/PATH), while the run continues and after it. The run needs the
-   * option `view`, and lives until it is closed. -> {status, type, body} */
+  /** Answers a question of the page of the Live Document (GET or POST /api/PATH of `pdl view`), during the run and after it. The run
+   * needs the option `view`, and lives until it is closed. -> {status, type, body} */
   page(path, { query = {}, body = '', posted = false } = {}) {
     return this.#ask('view', { path, query, body, posted })
   }
 
-  /** The boxes of the document that changed since `from`. -> {changes?, from, over} */
+  /** Returns the boxes of the document that have changed since `from`. -> {changes?, from, over} */
   changes(from = 0) {
     return this.#ask('changes', { from })
   }
@@ -99,12 +99,12 @@ export class Run {
 
   [Symbol.asyncIterator]() {
     this.#isRead = true
-    this.#end.catch(() => {}) // whoever iterates sees the error as an event
+    this.#end.catch(() => {}) // a caller that iterates gets the error as an event
     return {
       next: () => this.#next(),
       return: async () => {
         this.#isRead = false
-        this.#isAwaited = true // nobody reads any more: the run need not wait
+        this.#isAwaited = true // the caller reads no more events, so the run need not wait for it
         this.#events.length = 0
         this.#rouse()
         return { done: true, value: undefined }
@@ -209,7 +209,7 @@ export class Run {
     else this.#give('refuse', { effect: effect.id, ...said })
   }
 
-  /** Gives something to the module, whose end shows in the next step. */
+  /** Passes an answer to the module. When the module has ended, the next step reports it. */
   #give(ask, more) {
     try {
       this.#ask(ask, more)

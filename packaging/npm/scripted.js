@@ -11,7 +11,7 @@ function wait(ms, signal) {
   })
 }
 
-/** Gives the words of a reply one after the other, then the whole. */
+/** Yields the words of a reply one after the other, and then the whole reply. */
 async function* words(reply, delay, signal) {
   const { content } = reply.choices[0].message
   for (const word of content.match(/\s*\S+\s*?(?=\s|$)|\s+$/g) ?? []) {
@@ -21,7 +21,7 @@ async function* words(reply, delay, signal) {
   yield reply
 }
 
-/** The name under which a service knows a model: without its provider. */
+/** Returns the name by which a service knows a model, without the provider. */
 const ownName = model => model.replace(/^[^/]*\//, '')
 
 const unused = new FinalizationRegistry(forget => forget())

@@ -6,7 +6,7 @@ import { PdlError } from './errors.js'
 import { Instance } from './module.js'
 import { tableOf } from './run.js'
 
-const QUIET_MS = 15 // work for which no request waits begins after so much silence
+const QUIET_MS = 15 // after this much silence, work begins for which no request waits
 
 export class LanguageServer {
   #module = new Instance()
@@ -27,17 +27,17 @@ export class LanguageServer {
     this.#timer = more ? setTimeout(() => this.#ask({}), question.message ? QUIET_MS : 0) : null
   }
 
-  /** Takes one message of the client; what it answers comes before this returns. */
+  /** Takes one message of the client. onMessage gets the answers before this function returns. */
   send(message) {
     this.#ask({ message: JSON.stringify(message) })
   }
 
-  /** Takes another table of prices; an empty text is none. Throws PdlError when it cannot be read. */
+  /** Replaces the table of prices. With an empty text, there is no table. Throws PdlError when it cannot be read. */
   setPrices(prices) {
     this.#ask({ prices: tableOf(prices) })
   }
 
-  /** Ends the server: it sends nothing any more. */
+  /** Ends the server, which then sends no more messages. */
   close() {
     clearTimeout(this.#timer)
     this.#onMessage = () => {}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all packages need: the version, the sources of the libraries inside, the folder of what is compiled once, and the compiler for other systems.
+"""Parts that all packages need: the version, the sources of the libraries inside, the folder of things that are compiled once, and the compiler for
+other systems.
 
-All of it is in one folder outside of the tree, so that a new clone and a second worktree have it: PDL_PARTS, else libpdl in the folder of
-caches. `tools/` is a Python environment with what tools.txt names; `TARGET/` has the libraries for a target, which third-party builds.
+These parts are in one folder outside of the tree, which new clones and other worktrees share: PDL_PARTS, or else libpdl in the folder of caches.
+Its folder `tools/` is a Python environment with the packages of tools.txt. `TARGET/` has the libraries for a target, which third-party builds.
 """
 import fcntl
 import os
@@ -15,7 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ABSENT = 77  # exit status where something cannot be fetched
 GLIBC = "2.28"
-# What a wheel is for, as its tag begins and ends: the target of the compiler. The first is that of the machines that builds are made on.
+# The beginning and end of a wheel's tag -> the target of the compiler. The first target is that of the machines on which builds are
+# made.
 TARGETS = {
     "manylinux_x86_64": "x86_64-linux-gnu." + GLIBC, "manylinux_aarch64": "aarch64-linux-gnu." + GLIBC,
     "musllinux_x86_64": "x86_64-linux-musl", "musllinux_aarch64": "aarch64-linux-musl",
@@ -37,12 +39,13 @@ endian = 'little'
 
 
 def version(root=ROOT):
-    """-> the version of the project, which meson.build has."""
+    """Returns the version of the project, which is in meson.build."""
     return re.search(r"^\s*version: '([^']+)'", (root / "meson.build").read_text("utf-8"), re.M).group(1)
 
 
 def sources():
-    """-> {name: (version, digest)} of the libraries that are compiled for a package, in the order of sources.txt."""
+    """Returns {name: (version, digest)} of the libraries that are compiled for packages, in the order of
+    sources.txt."""
     rows = [line.split() for line in (HERE / "sources.txt").read_text("utf-8").splitlines() if line and not line.startswith("#")]
     return {name: (number, digest) for name, number, digest in rows}
 
@@ -58,7 +61,8 @@ def of_tools(folder):
 
 
 def zig_that_is_there():
-    """-> the path of zig's program, or None: the one that was fetched, or that of a Python on PATH."""
+    """Returns the path of zig's program, or None. The program is the one that was fetched, or else that of a Python on
+    PATH."""
     found = of_tools(place() / "tools")
     if found:
         return str(found)
@@ -74,7 +78,8 @@ def zig_that_is_there():
 
 
 class alone:
-    """Two builds at the same time would write the same files: the second one waits. what: the tools, or the target of libraries."""
+    """A lock. Two builds at the same time would write the same files, so the second one waits. what: the tools, or the target of
+    libraries."""
 
     def __init__(self, what):
         self.what = what
@@ -89,7 +94,7 @@ class alone:
 
 
 def tools():
-    """A Python environment with the compiler and auditwheel, fetched on first use. -> its folder"""
+    """Fetches the compiler and auditwheel on first use. Returns the folder of their Python environment."""
     with alone("tools"):
         return fetched_tools()
 
@@ -112,14 +117,14 @@ def is_macos(target):
 
 
 def cross_file(path, third, target):
-    """Writes what meson has to know to build for another system over the libraries in the folder `third`."""
+    """Writes the file with which meson builds for another system, with the libraries in the folder `third`."""
     values = {"cc": HERE / "compiler", "ar": HERE / "archiver" if is_macos(target) else "ar", "third": third,
               "system": "darwin" if is_macos(target) else "linux", "processor": target.split("-")[0]}
     path.write_text(CROSS % values, "utf-8")
 
 
 def libraries(target):
-    """Builds the libraries for a target where they are missing. -> (their folder, the compiler for it)"""
+    """Builds the missing libraries for a target. Returns their folder, and the compiler for the target."""
     folder = tools()
     family = target.split(".")[0]
     os.environ.update(PDL_ZIG=str(of_tools(folder)), PDL_TARGET=target, ZIG_GLOBAL_CACHE_DIR=str(place() / "zig"),

@@ -1,4 +1,5 @@
-// app.js -- the playground: a program is written, checked while it is typed, run, and read as a document. All of it happens in this browser.
+// app.js -- the page of the playground, in which a user writes a program, sees its problems, runs it and reads the run as a document.
+// Everything happens in this browser.
 // SPDX-License-Identifier: Apache-2.0
 import { Text } from '@codemirror/state'
 import { Assistant } from './assist.js'
@@ -20,7 +21,7 @@ const FIRST_REPLIES = `- {when: in one sentence, reply: A prompt is the text tha
 - {when: Shorter, reply: A text for a model.}
 `
 const MAIN = 'main.pdl'
-const STOP_MS = 1500 // a run that has not stopped by then is ended
+const STOP_MS = 1500 // a run that has not stopped after this time is ended
 
 // --- problems -------------------------------------------------------------------------------------
 
@@ -75,7 +76,7 @@ function tab(name) {
   return button
 }
 
-/** The files of the program, when it has more than one. */
+/** Shows the tabs of the program's files, when there is more than one. */
 function showTabs() {
   const { names } = editor
   byId('files').hidden = names.length < 2
@@ -89,7 +90,7 @@ function showFile(name) {
   return view
 }
 
-/** Changes a file that is not shown; the one that is shown may have other problems then. */
+/** Changes a file that is not shown. The shown file is checked again, because it may have other problems now. */
 function changeFile(name, update) {
   queueMicrotask(check)
   return editor.change(name, update)
@@ -101,8 +102,8 @@ const others = () => Object.fromEntries(editor.names.slice(1).map(name => [name,
 
 const listeners = new Set()
 let runner = null
-let runs = 0 // how many were begun: `stop` waits for one, and the next may begin meanwhile
-const abandoned = new Map() // model calls of the service: what stops them
+let runs = 0 // number of runs that were begun; while `stop` waits for one run, the next may begin
+const abandoned = new Map() // number of a model call -> the AbortController that stops it
 
 function serviceSettings() {
   return { address: byId('address').value.trim() || byId('address').placeholder, key: byId('key').value.trim(), instead: byId('instead').value.trim() }
@@ -125,7 +126,7 @@ function setRunning(on) {
   document.body.dataset.running = String(on)
 }
 
-let beforeNote = '' // what stood where a note stands
+let beforeNote = '' // the text that the note has replaced
 const placed = ({ line, message }) => `${line ? `Line ${line}: ` : ''}${message}`
 
 const events = {
@@ -153,7 +154,7 @@ function newRunner() {
   return new Language(({ event, ...rest }) => events[event](rest))
 }
 
-// What the page of the document asks; see view.js.
+// Answers the questions of the page of the document; see view.js.
 window.playground = {
   page: (path, request) => runner ? runner.ask('page', { path, request }).catch(lost) : lost(),
   changes: from => runner ? runner.ask('changes', { from }).catch(() => ({ from, over: true })) : { from, over: true },
@@ -193,7 +194,7 @@ async function run() {
   show('document')
 }
 
-/** Stops the run. One that computes without a pause is ended with its worker. */
+/** Stops the run. A run that computes without a pause is ended together with its worker. */
 async function stop() {
   const stopped = runner, number = runs
   stopped?.ask('stop').catch(() => null)

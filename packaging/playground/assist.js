@@ -1,5 +1,5 @@
-// assist.js -- the language server behind the editor: problems with their fixes, completion, explanations, definitions, new names. The server is
-// that of `pdl lsp`, in the worker; what is here keeps the files of the program and shows what it answers.
+// assist.js -- connects the editor with the language server: problems with their fixes, completion, explanations, definitions, renaming. The
+// server is that of `pdl lsp`, in the worker. This file keeps the files of the program, and shows the answers of the server.
 // SPDX-License-Identifier: Apache-2.0
 import { LSPClient, LSPPlugin, Workspace, findReferencesKeymap, hoverTooltips, jumpToDefinition, jumpToDefinitionKeymap, renameKeymap, serverCompletionSource, signatureHelp } from '@codemirror/lsp-client'
 import { autocompletion } from '@codemirror/autocomplete'
@@ -10,7 +10,7 @@ const MAX_MS = 60_000 // the first answer waits until the language is loaded
 const ROOT = 'file:///'
 const SHOWN_TAGS = new Set('P PRE CODE UL OL LI STRONG EM BR SPAN H1 H2 H3 H4 TABLE THEAD TBODY TR TH TD HR BLOCKQUOTE A'.split(' '))
 
-/** Leaves of an explanation what is text: a program may hold tags, too. */
+/** Returns an explanation with safe tags only, because a program may contain tags, too. */
 function clean(html) {
   const { body } = new DOMParser().parseFromString(html, 'text/html')
   for (const element of [...body.querySelectorAll('*')]) {
@@ -108,7 +108,7 @@ function documented(plugin, contents, kind) {
   return dom
 }
 
-/** Explains what is at the cursor, as the pointer does for what is below it. */
+/** Shows the explanation at the cursor, as the pointer does for the text below it. */
 function explain(view) {
   const plugin = LSPPlugin.get(view), { state } = view, pos = state.selection.main.head
   plugin.client.sync()
@@ -141,7 +141,7 @@ const atPointer = EditorView.domEventHandlers({
 
 // --- the client -----------------------------------------------------------------------------------
 
-/** The edits of a list as changes of CodeMirror. */
+/** Returns the edits of a list as changes of CodeMirror. */
 const changesOf = (doc, edits) => edits.map(({ range, newText }) => ({ from: offset(doc, range.start), to: offset(doc, range.end), insert: newText }))
 
 function offset(doc, { line, character }) {
@@ -152,7 +152,7 @@ function offset(doc, { line, character }) {
 
 export class Assistant {
   #client
-  #offered = [] // the completions that came last
+  #offered = [] // the completions of the last answer
   #isBusy = false
   #isStale = false
 
@@ -180,7 +180,7 @@ export class Assistant {
     return this.#client.workspace
   }
 
-  /** What the editor of a file needs. */
+  /** Returns the extensions that the editor of a file needs. */
   extensions(name) {
     return [
       this.#client.plugin(uriOf(name), 'pdl'), autocompletion({ override: [context => this.#complete(context)], icons: false }), hoverTooltips(), signatureHelp(), explanation, atPointer,
@@ -188,7 +188,8 @@ export class Assistant {
     ]
   }
 
-  /** The completions of the server; what one of them means is asked when it is looked at. */
+  /** Returns the completions of the server. The explanation of a completion is requested when the completion is
+   * selected. */
   async #complete(context) {
     const found = await serverCompletionSource(context), items = this.#offered
     found?.options.forEach((option, i) => (option.info ??= () => this.#describe(context.view, items[i])))
@@ -204,7 +205,8 @@ export class Assistant {
     this.#client.sync()
   }
 
-  /** Asks for the problems of what is shown; texts that came while one was checked are left out but for the last. */
+  /** Requests the problems of the shown text. When the text changed several times during a check, only its last state
+   * is checked next. */
   async check(view) {
     this.#isStale = this.#isBusy
     if (this.#isBusy) return
@@ -230,7 +232,7 @@ export class Assistant {
     if (fixes.size && isShown()) this.onProblems(items.map(d => problem(doc, d, fixes.get(JSON.stringify(d)) ?? [])), false)
   }
 
-  /** Lays out what is shown. Rejects with the reason when it cannot be. */
+  /** Formats the shown file. Rejects with the reason when the file cannot be formatted. */
   async format(view) {
     const plugin = LSPPlugin.get(view), { doc } = view.state
     this.#client.sync()
@@ -239,7 +241,7 @@ export class Assistant {
   }
 }
 
-/** What can be done about each problem, by the problem as JSON. */
+/** Returns a map from each problem, as JSON, to its fixes. */
 function fixesOf(actions, view, uri) {
   const fixes = new Map()
   for (const { title, edit, isPreferred, diagnostics } of actions) {

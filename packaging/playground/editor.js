@@ -1,5 +1,5 @@
-// editor.js -- the field in which a program is written: CodeMirror in a shadow root, because a policy that allows only style sheets of
-// this folder allows its styles nowhere else.
+// editor.js -- the field in which a program is written. It is CodeMirror in a shadow root, because the policy of the page allows only
+// style sheets of this folder, and the styles of CodeMirror are accepted only there.
 // SPDX-License-Identifier: Apache-2.0
 import { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from '@codemirror/commands'
@@ -41,10 +41,11 @@ const colours = HighlightStyle.define([
 ])
 
 export class Editor {
-  #states = new Map() // of the files that are not shown, by name
+  #states = new Map() // name of a file that is not shown -> its state
   #shown
 
-  /** onChange() is called for each change; run, format: what keys do; assist(name): extensions for a file; onShow(name). */
+  /** onChange() is called for each change, and onShow(name) when another file is shown. run and format are called by keys.
+   * assist(name) returns the extensions for a file. */
   constructor(host, { onChange, onShow, run, format, assist }) {
     const root = host.attachShadow({ mode: 'open' })
     const parent = document.createElement('div')
@@ -74,12 +75,12 @@ export class Editor {
     return [...new Set([this.main, ...this.#states.keys()])]
   }
 
-  /** The text of a file. */
+  /** Returns the text of a file. */
   text(name = this.main) {
     return (name === this.#shown ? this.view.state : this.#states.get(name)).doc.toString()
   }
 
-  /** Opens a program with its other files. The text that was shown before can be taken back. */
+  /** Opens a program with its other files. The user can undo this. */
   open(main, text, others = {}) {
     this.#states.clear()
     for (const [name, doc] of Object.entries(others)) this.#states.set(name, this.#stateOf(name, doc))
@@ -88,12 +89,12 @@ export class Editor {
     this.main = this.#shown = main
   }
 
-  /** Changes the text in a step of its own. */
+  /** Changes the text in a separate step, which the user can undo. */
   replace(changes) {
     this.view.dispatch({ changes, annotations: isolateHistory.of('full') })
   }
 
-  /** Shows another file. -> the view */
+  /** Shows another file. Returns the view. */
   show(name) {
     if (name === this.#shown) return this.view
     const state = this.#states.get(name)
@@ -104,7 +105,7 @@ export class Editor {
     return this.view
   }
 
-  /** Changes a file that is not shown. -> its text */
+  /** Changes a file that is not shown. Returns its text. */
   change(name, update) {
     const { state } = this.#states.get(name).update(update)
     this.#states.set(name, state)

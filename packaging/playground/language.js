@@ -1,4 +1,5 @@
-// language.js -- a worker of worker.js as the page sees it: questions with promises, events, and an end for one that does not stop.
+// language.js -- the page's side of a worker (worker.js): it sends questions and returns promises, receives events, and can end a
+// worker that does not stop.
 // SPDX-License-Identifier: Apache-2.0
 
 export class Language {
@@ -6,9 +7,9 @@ export class Language {
   #waiting = new Map()
   #last = 0
   #on
-  #early = [] // questions that wait until the worker hears; null: it does
+  #early = [] // questions that wait until the worker is ready; null when it is ready
 
-  /** on(event) gets what comes unasked. */
+  /** on(event) receives the events that the worker sends unasked. */
   constructor(on) {
     this.#on = on
     this.#worker = new Worker('worker.js', { type: 'module' })

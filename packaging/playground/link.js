@@ -1,7 +1,8 @@
-// link.js -- a program in a link: #p= and the program with its answers, compressed. Servers do not get what is behind #.
+// link.js -- puts a program with its replies into a link: after #p= in compressed form. Browsers do not send the text
+// after # to servers.
 // SPDX-License-Identifier: Apache-2.0
 
-const LONGEST = 1 << 20 // bytes of what a link may hold, when it is unpacked
+const LONGEST = 1 << 20 // maximum number of bytes that a link may unpack to
 
 async function through(bytes, stream, most = Infinity) {
   const parts = []
@@ -14,7 +15,7 @@ async function through(bytes, stream, most = Infinity) {
   return new Uint8Array(await new Blob(parts).arrayBuffer())
 }
 
-/** What is behind # for {program, replies?, files?}. */
+/** Returns the text after # for {program, replies?, files?}. */
 export async function pack(shared) {
   const bytes = await through(new TextEncoder().encode(JSON.stringify(shared)), new CompressionStream('deflate-raw'))
   let text = ''
@@ -22,7 +23,7 @@ export async function pack(shared) {
   return `p=${btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`
 }
 
-/** The {program, ...} of a link; null when it holds none. */
+/** Returns the {program, ...} of a link; null when the link has none. */
 export async function unpack(hash) {
   const packed = /^#?p=([\w-]+)$/.exec(hash)?.[1]
   if (!packed) return null

@@ -1,4 +1,5 @@
-// python.js -- code blocks of Python, by Pyodide from the same folder. It is loaded when a program has the first of them.
+// python.js -- runs code blocks of Python with Pyodide, which is in the same folder and is loaded when a program first
+// needs it.
 // SPDX-License-Identifier: Apache-2.0
 import { JsonText } from '../npm/index.js'
 
@@ -23,7 +24,8 @@ async function load() {
 
 const refused = message => Object.assign(new Error(message), { kind: 'code' })
 
-/** The `code` of one run; its blocks share PDL_SESSION. onLoad(text) is called when Python has to be loaded first, and with null afterwards. */
+/** Returns the function `code` for one run; the blocks of the run share PDL_SESSION. onLoad(text) is called when Python has to be loaded first,
+ * and with null afterwards. */
 export function python(onLoad) {
   let session = null
   return async ({ lang, code, variablesJson }) => {
@@ -43,7 +45,7 @@ export function python(onLoad) {
   }
 }
 
-/** The `code` of a playground without Python. */
+/** The function `code` of a playground without Python. */
 export function noPython() {
   throw refused('this playground has no Python: `make playground PYODIDE=1` makes one that has')
 }

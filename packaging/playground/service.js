@@ -1,16 +1,19 @@
-// service.js -- a model of the user's own: any service with OpenAI's chat interface, asked from the page itself.
+// service.js -- calls a model of the user: any service with OpenAI's chat interface. The page itself sends the
+// requests.
 // SPDX-License-Identifier: Apache-2.0
 
-/* global UNSENT: names of the parameters that configure the client (effect/control.def), by make-playground */
+/* global UNSENT: names of the parameters that configure the client (effect/control.def); make-playground sets it */
 const PIECE = /\r?\n\r?\n/
 const OWN_FORM = ['response_format', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs', 'grammar', 'json_schema']
-const BLAMES_SCHEMA = /format|json_schema|guided_json/ // as the command reads a refusal (spec providers 15.2)
+// the command recognises such a refusal by the same words (spec providers 15.2)
+const BLAMES_SCHEMA = /format|json_schema|guided_json/
 
 // --- the request ----------------------------------------------------------------------------------
 
 const isText = ({ type, enum: values, pattern }) => type === 'string' && !values && !pattern
 
-/** The schema in the form for which OpenAI guarantees the answer: each object has its properties, all of them, and no others. null: it has none. */
+/** Returns the schema in the form for which OpenAI guarantees the answer: each object requires all its properties and allows no others. Returns
+ * null when the schema has no such form. */
 function strictForm(schema) {
   const parts = { ...schema }
   for (const [key, part] of Object.entries(schema)) {
@@ -26,13 +29,13 @@ function strictForm(schema) {
   return isWhole ? { ...parts, additionalProperties: false } : null
 }
 
-/** The field that asks for answers of a schema. */
+/** Returns the field that requests answers of a schema. */
 function responseFormat(schema) {
   const strict = schema.type === 'object' ? strictForm(schema) : null
   return { type: 'json_schema', json_schema: { name: 'schema', schema: strict ?? schema, strict: strict !== null } }
 }
 
-/** The messages, with the schema in words at their end unless they say JSON themselves. */
+/** Returns the messages. When they do not mention JSON, the schema is added in words at their end. */
 function inWords(messages, schema) {
   if (/json/i.test(JSON.stringify(messages))) return messages
   const words = `Reply with JSON that is valid against this JSON Schema, and with nothing else:\n${JSON.stringify(schema)}`
@@ -41,12 +44,13 @@ function inWords(messages, schema) {
   return [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n${words}` }]
 }
 
-/** The call has a schema, and the program has no form of its own for the answer. */
+/** Returns true when the call has a schema, and the program itself does not prescribe the form of the answer. */
 function wantsForm({ parameters, schema }) {
   return Boolean(schema) && !isText(schema) && !OWN_FORM.some(name => name in parameters || name in (parameters.extra_body ?? {}))
 }
 
-/** What is sent for a call. The schema of its `spec` is a field, or words after the service refused the field. */
+/** Returns the body of the request for a call. The schema of its `spec` is sent as a field, or in words when the
+ * service has refused the field. */
 function bodyOf(request, instead, asWords) {
   const { model, messages, parameters, schema, stream } = request
   const { extra_body: extra, ...given } = parameters, sent = Object.fromEntries(Object.entries(given).filter(([name]) => !UNSENT.includes(name)))
@@ -60,7 +64,7 @@ function bodyOf(request, instead, asWords) {
 
 // --- the answer -----------------------------------------------------------------------------------
 
-/** The data of a stream of events. */
+/** Yields the data of the events of a stream. */
 async function* eventsOf(body) {
   let rest = ''
   for await (const part of body.pipeThrough(new TextDecoderStream())) {
@@ -101,12 +105,13 @@ async function refusal(answer) {
   try {
     message = JSON.parse(text).error?.message ?? message
   } catch {
-    // it is no JSON: the text itself says why
+    // the text is not JSON, and is itself the reason
   }
   return Object.assign(new Error(message || `status ${answer.status}`), { status: answer.status })
 }
 
-/** Asks the service. settings: {address, key, instead}. Calls onText for what arrives. -> the whole reply */
+/** Asks the service. settings: {address, key, instead}. Calls onText with text that arrives. Returns the whole
+ * reply. */
 export async function ask(request, { address, key, instead }, onText, signal) {
   const send = body => fetch(`${address.replace(/\/+$/, '')}/chat/completions`, {
     method: 'POST',

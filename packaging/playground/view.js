@@ -1,5 +1,5 @@
-// view.js -- the Live Document beside the program: its page asks a server, which here is the page around it. It stands before the scripts of
-// the document and takes the place of what they ask with.
+// view.js -- for the Live Document beside the program. Its page sends questions to a server; here the surrounding page answers them. This
+// script comes before the scripts of the document, and replaces the functions with which they send requests.
 // SPDX-License-Identifier: Apache-2.0
 
 const host = parent.playground
@@ -14,7 +14,7 @@ window.fetch = async (path, { method = 'GET', body = '' } = {}) => {
   return reply(await host.page(asked, { query: Object.fromEntries(searchParams), body, posted: method === 'POST' }))
 }
 
-/** The changes of the run, as a server sends them. */
+/** Sends the changes of the run as a server would send them. */
 window.EventSource = class extends EventTarget {
   static CLOSED = 2
   readyState = 1

@@ -1,20 +1,21 @@
-// worker.js -- the language in a thread of its own, so that the page never waits: it is a language server, runs programs, and
-// answers what the Live Document asks. The page asks with {id, ask, ...} and gets {id, value} or {id, error}; {event, ...} comes unasked.
+// worker.js -- runs the language in a separate thread, so that the page never waits. It is a language server, runs programs, and answers
+// the questions of the Live Document. The page sends {id, ask, ...} and gets {id, value} or {id, error}; events {event, ...} are sent
+// unasked.
 // SPDX-License-Identifier: Apache-2.0
 import { LanguageServer, run, scripted } from '../npm/index.js'
 import { noPython, python } from './python.js'
 
-let server = null // of the language
+let server = null // the language server; null until it is needed
 let current = null // the run that is shown
-const questions = new Map() // of `read`, by their number: the function that takes the answer
-const calls = new Map() // model calls that the page answers, by their number
+const questions = new Map() // number of a question of `read` -> the function that takes its answer
+const calls = new Map() // number of a model call that the page answers -> its state
 let lastCall = 0
 let delay = 20 // milliseconds between two words of the scripted model
 
-/* global HAS_PYTHON: what make-playground says */
+/* global HAS_PYTHON: set by make-playground */
 const said = event => postMessage(event)
 
-/** Texts and a reply that the page sends for one call, as they arrive. */
+/** The texts and the reply that the page sends for one call, as they arrive. */
 class Arriving {
   items = []
   wake = null
@@ -35,7 +36,8 @@ class Arriving {
   }
 }
 
-/** A model call that the page sends to the service of its user, since the policy of the page holds for it there. */
+/** Passes a model call to the page, which sends it to the service of the user, because the policy of the page applies
+ * to requests there. */
 function service(request, signal) {
   const call = ++lastCall, arriving = new Arriving()
   calls.set(call, arriving)
@@ -65,7 +67,7 @@ async function follow(shown) {
   said({ event: 'over', ok: await shown.then(() => true, () => false) })
 }
 
-/** The language server, which begins with the first question for it. */
+/** Returns the language server, which begins with the first question to it. */
 function language() {
   return (server ??= new LanguageServer(said => postMessage({ event: 'lsp', message: said })))
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a file of a release as its user would, and lets it run a program. What cannot be run on this machine is said, and is no fault."""
+"""Starts a file of a release as its user would, and lets it run a program. A file that cannot be run on this machine is reported, and does
+not count as a fault."""
 import gzip
 import io
 import json
@@ -15,23 +16,24 @@ import zipfile
 from collections import namedtuple
 
 Outcome = namedtuple("Outcome", "said is_fault")
-PROGRAM = "defs: {m: {import: lib/answer}}\ntext: \"${ 2 ** 70 }!\"\n"  # a module of the language, and numbers of GMP
+# uses a module of the language, and numbers of GMP
+PROGRAM = "defs: {m: {import: lib/answer}}\ntext: \"${ 2 ** 70 }!\"\n"
 WANTED = "1180591620717411303424!"
 CELL = "import libpdl\nassert libpdl.run(open('p.pdl').read()).value == %r\nprint(%r)" % (WANTED, WANTED)
 SECONDS = 300
 
 
 class Unable(Exception):
-    """This machine has not what the trial takes."""
+    """This machine lacks something that the trial needs."""
 
 
 def done(argv, **more):
-    """-> what it printed; an OSError or CalledProcessError is a fault of the file that is tried"""
+    """Runs a command and returns its output. An OSError or a CalledProcessError is a fault of the tried file."""
     return subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=True, **more).stdout.strip()
 
 
 def emulator(name):
-    """-> the program that runs the file on this machine, or None where the machine does by itself"""
+    """Returns the emulator that runs the file on this machine, or None when the machine can run the file itself."""
     processor = "aarch64" if re.search("aarch64|arm64", name) else "x86_64"
     if processor == os.uname().machine:
         return None
@@ -42,7 +44,7 @@ def emulator(name):
 
 
 def rooted(root, name, command, folder="/"):
-    """Runs the command in a root that has nothing but what the file brought."""
+    """Runs the command in a root folder that has only the content of the file."""
     if not shutil.which("bwrap"):
         raise Unable("not run: there is no bwrap")
     qemu = emulator(name)
@@ -69,7 +71,7 @@ def image(path, scratch):
 def wheel(path, scratch):
     if "macosx" in path.name:
         raise Unable("linked and checked, not run: that takes a Mac")
-    if "musllinux" in path.name:  # no Python for musl can be had here; its command needs none
+    if "musllinux" in path.name:  # there is no Python for musl here, but the command in the wheel needs none
         with zipfile.ZipFile(path) as z:
             (scratch / "pdl").write_bytes(z.read("libpdl/bin/pdl"))
         (scratch / "pdl").chmod(0o755)
@@ -111,7 +113,7 @@ def debian(path, scratch):
 
 
 def sources(path, scratch):
-    """Builds them, with what the compiler's cache has."""
+    """Builds the sources, with the compiler's cache."""
     with tarfile.open(path) as tar:
         tar.extractall(scratch)
     tree = next(p for p in scratch.iterdir() if p.is_dir())
@@ -124,7 +126,7 @@ KINDS = [(r"libpdl-.*\.whl", wheel), (r"libpdl_compat-.*\.whl", drop_in), (r"pdl
 
 
 def of(path):
-    """Tries one file of a release. -> Outcome"""
+    """Tries one file of a release. Returns an Outcome."""
     trial = next((trial for pattern, trial in KINDS if re.fullmatch(pattern, path.name)), None)
     if not trial:
         return Outcome("nothing to run", False)

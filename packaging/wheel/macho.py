@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what the linker made for macOS, where it cannot be run: processor, oldest system, libraries, symbols and signature.
+"""Checks files for macOS on machines that cannot run them: processor, oldest system, libraries, symbols and signature.
 
 The files are Mach-O with words of 64 bits. The signature that processors of Apple ask for is the "ad hoc" one: no certificate, only a hash of
 each page, which is computed again here."""
@@ -12,7 +12,7 @@ EXECUTABLE, LIBRARY, BUNDLE = 2, 6, 8
 SYMBOLS, LOADED, SIGNATURE, OLDEST = 0x2, 0xC, 0x1D, 0x32  # commands for the loader
 MACOS = 1
 UNDEFINED, EXTERNAL, STAB, TYPE = 0x0, 0x01, 0xE0, 0x0E
-FOUND_LATER = 0xFE  # of a symbol: no library is named
+FOUND_LATER = 0xFE  # a symbol with this number names no library
 OF_THE_SYSTEM = {"/usr/lib/libSystem.B.dylib"}
 AD_HOC, SHA256 = 0x2, 2
 
@@ -33,7 +33,7 @@ class File:
         return [body for command, body in self.commands if command & 0x7FFFFFFF == wanted]
 
     def oldest(self):
-        """-> (platform, (major, minor)) of the oldest system"""
+        """Returns (platform, (major, minor)) of the oldest system on which the file runs."""
         platform, version = struct.unpack_from("<2I", self.of(OLDEST)[0], 8)
         return platform, (version >> 16, version >> 8 & 0xFF)
 
@@ -41,7 +41,7 @@ class File:
         return {b[struct.unpack_from("<I", b, 8)[0]:].rstrip(b"\0").decode() for b in self.of(LOADED)}
 
     def symbols(self):
-        """-> (names that others see, names that are looked for in no library that is named)"""
+        """Returns the names that other files can use, and the undefined names for which the file names no library."""
         at, count, strings, _ = struct.unpack_from("<4I", self.of(SYMBOLS)[0], 8)
         shown, later = set(), set()
         for i in range(count):
@@ -57,7 +57,7 @@ class File:
         return shown, later
 
     def signature_fault(self):
-        """-> what is wrong with the signature, or None"""
+        """Returns the fault of the signature, or None."""
         found = self.of(SIGNATURE)
         if not found:
             return "there is none"
@@ -81,7 +81,7 @@ class File:
 
 
 def faults(f, kinds, target):
-    """-> what is wrong with a file, as texts"""
+    """Yields the faults of a file, as texts."""
     processor, _, version = target.partition("-macos.")
     if f.processor != PROCESSORS[processor]:
         yield "is for another processor (%#x)" % f.processor
@@ -97,7 +97,7 @@ def faults(f, kinds, target):
 
 
 def problems(extension, command, target):
-    """-> what is wrong with the two files of a wheel, as lines"""
+    """Returns the faults of the two files of a wheel, as lines."""
     e, c = File(extension), File(command)
     found = ["%s %s" % (f.name, fault) for f, kinds in ((e, (LIBRARY, BUNDLE)), (c, (EXECUTABLE,))) for fault in faults(f, kinds, target)]
     shown, later = e.symbols()

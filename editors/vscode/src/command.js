@@ -1,4 +1,4 @@
-// command.js -- the command pdl: where it is, and the processes that were started, which end with the extension.
+// command.js -- finds the command pdl, and starts its processes, which end together with the extension.
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
 const vscode = require("vscode");
@@ -8,7 +8,7 @@ const childProcess = require("child_process");
 
 const running = new Set();
 
-// The setting, the command that came with the extension, or that of the path.
+// Returns the command: that of the setting, or else the one that came with the extension, or else `pdl` on the path.
 function command(context) {
   const set = vscode.workspace.getConfiguration("pdl").get("path");
   if (set) return set;
@@ -16,8 +16,8 @@ function command(context) {
   return fs.existsSync(own) ? own : "pdl";
 }
 
-// Starts pdl in the folder of a file. `stop` interrupts it, and kills it when it does not end. input: "pipe" for a program whose questions are
-// answered elsewhere: at the end of standard input `read` fails.
+// Starts pdl in the folder of a file. input: "pipe" for a program whose questions are answered elsewhere, because `read` fails at the end of
+// standard input.
 function start(context, words, file, input = "ignore") {
   const child = childProcess.spawn(command(context), words, { cwd: path.dirname(file), stdio: [input, "pipe", "pipe"] });
   running.add(child);
@@ -32,7 +32,7 @@ function stop(child) {
   setTimeout(() => child.exitCode === null && child.signalCode === null && child.kill("SIGKILL"), 3000).unref();
 }
 
-// The editor closes: it does not wait for timers.
+// Ends all processes at once, because an editor that closes does not wait for timers.
 function stopAll() {
   for (const child of running) child.kill("SIGTERM");
   running.clear();

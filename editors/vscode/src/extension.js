@@ -14,14 +14,15 @@ let client;
 async function startServer(context) {
   const settings = vscode.workspace.getConfiguration("pdl"), prices = settings.get("prices");
   const args = ["lsp", ...(settings.get("keys") ? ["--env"] : []), ...(prices ? ["--prices", prices] : [])];
-  // No `transport`: the client speaks over standard input and output without it, and would add an option --stdio with it.
+  // No `transport` is given: the client uses standard input and output anyway, and with a `transport` it would add the
+  // option --stdio.
   const run = { command: command(context), args };
   client = new LanguageClient("pdl", "PDL", { run, debug: run }, {
     documentSelector: [{ language: "pdl" }],
     middleware: { executeCommand: (name, args) => vscode.commands.executeCommand(name, ...args) },
     initializationOptions: {},
   });
-  // Commands of lenses are registered below, by this extension: the client leaves them alone.
+  // This extension registers the commands of lenses below, so the client must not register them, too.
   client.registerFeature({ getState: () => ({ kind: "static" }), fillClientCapabilities() {}, preInitialize(capabilities) { delete capabilities.executeCommandProvider; }, initialize() {}, dispose() {}, clear() {} });
   await client.start();
 }
@@ -43,7 +44,7 @@ function terminal(file, words) {
   t.sendText(words.map(quote).join(" "));
 }
 
-// The values of a function's parameters, as YAML; undefined: the user gave up.
+// Asks for the values of a function's parameters, and returns them as YAML. Returns undefined when the user cancels.
 async function askValues(names) {
   const values = {};
   for (const name of names || []) {
@@ -54,7 +55,7 @@ async function askValues(names) {
   return values;
 }
 
-// A lens over a function: the server writes the program that calls it.
+// Runs the lens above a function. The server writes the program that calls the function.
 async function runFunction(context, name, argument) {
   const values = await askValues(argument.parameters);
   if (!values) return;
@@ -64,7 +65,7 @@ async function runFunction(context, name, argument) {
   return terminal(fileOf(argument), [command(context), ...words.filter((w) => w !== "-"), "-e", line.program]);
 }
 
-// NAME.test.yaml beside NAME.pdl has its tests; other programs are tests themselves.
+// Returns true when NAME.test.yaml beside NAME.pdl has the tests of the program. Other programs are tests themselves.
 function hasTests(argument) {
   const file = fileOf(argument);
   return file !== undefined && fs.existsSync(file.replace(/\.pdl$/, ".test.yaml"));
@@ -133,7 +134,7 @@ async function activate(context) {
   }
 }
 
-// What was started for a panel or a test ends with the editor.
+// Ends the processes that were started for panels and tests, because the editor closes.
 function deactivate() {
   stopAll();
   return client ? client.stop() : undefined;

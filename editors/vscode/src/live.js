@@ -1,4 +1,5 @@
-// live.js -- the Live Document beside the editor: the command serves the page on this machine, a panel shows it.
+// live.js -- shows the Live Document beside the editor. The command serves the page on this machine, and a panel
+// shows the page.
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
 const vscode = require("vscode");
@@ -7,8 +8,8 @@ const { start, stop } = require("./command");
 
 const LOOPBACK = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 
-// Which pages stand around the panel: those of the application, or of the server that shows VS Code in a browser. The page of the run answers
-// nobody but this machine, so that a browser elsewhere cannot have it: undefined.
+// Returns the origins of the pages around the panel: those of the application, or of the server that shows VS Code in a browser. The server
+// of the run answers only this machine. For a browser elsewhere, which cannot get the page, returns undefined.
 async function frames() {
   if (vscode.env.uiKind === vscode.UIKind.Desktop) return vscode.env.remoteName ? undefined : "vscode-webview:,vscode-file:";
   const outside = await vscode.env.asExternalUri(vscode.Uri.parse("http://127.0.0.1:1/"));
@@ -24,7 +25,7 @@ function page(address) {
 
 const words = (text) => `<!DOCTYPE html><html><body><p>${text}</p></body></html>`;
 
-// The address is printed once, and is valid once.
+// Calls `then` with the address of the page. The command prints the address once, and it can be used once.
 function onAddress(child, output, then) {
   let seen = "";
   const take = (data) => {
@@ -40,7 +41,7 @@ function onAddress(child, output, then) {
   child.stdout.on("data", (data) => output.append(String(data)));
 }
 
-// more: what comes before the file, as -e PROGRAM in place of it.
+// more: the words that are given in place of the file, such as -e PROGRAM.
 async function liveDocument(context, file, more) {
   const around = await frames();
   const output = vscode.window.createOutputChannel("PDL " + path.basename(file));

@@ -8,7 +8,7 @@ const { start, stop } = require("./command");
 
 const PATTERN = "**/{*.test.yaml,test_*.pdl,*.test.pdl}";
 
-// Names of the tests of a file with their lines: entries `- name: TEXT`.
+// Returns the names of the tests in a file, with their lines. Each test has an entry `- name: TEXT`.
 function namesOf(text) {
   const found = [];
   text.split(/\r?\n/).forEach((line, row) => {
@@ -18,7 +18,8 @@ function namesOf(text) {
   return found;
 }
 
-// "ok   FOLDER/greet.pdl: greets" or "FAIL FOLDER/greet.pdl: greets: what is wrong"
+// Finds the verdict about a test, which is on a line such as "ok FOLDER/greet.pdl: greets" or "FAIL FOLDER/greet.pdl:
+// greets: what is wrong".
 function verdictOf(output, name) {
   for (const line of output.split("\n")) {
     const m = /^(ok {2}|FAIL) .*?\.pdl: (.*)$/.exec(line);
