@@ -377,6 +377,36 @@ def test_touch(b, folder):
     check("bars do not cover each other, and nothing is sideways", out[over] is False and out[fits] is True)
 
 
+PLAIN = """text:
+- "Dear reader,\\n"
+- text: ["the answer is ", "${ 6 * 7 }", ".\\n"]
+- for: {i: [1, 2, 3, 4, 5, 6, 7, 8]}
+  repeat: "line\\n"
+"""
+
+
+def test_lines_of_plain_text(b, folder):
+    """A text that cannot be pressed has its program lines below it where there is no margin, and in the margin alone where there is one."""
+    trace_of(folder, "plain", PLAIN)
+    v = View(folder / "plain.json", "--source", folder / "plain.pdl")
+    b.read(v.address, {"viewport": {"width": 390, "height": 844}, "hasTouch": True, "isMobile": True})
+    names = b.texts(".row > .lines-here > summary")
+    b.click(".row > .lines-here > summary")
+    lines = b.evaluate("document.querySelector('.row > .lines-here').innerText")
+    paper = b.text(".paper")
+    b.click(".paper .piece")
+    opened = b.text(".sent .source")
+    b.resize({"width": 1280, "height": 800})
+    shown = b.evaluate("[...document.querySelectorAll('.lines-here')].filter((e) => e.offsetParent).length")
+    out = b.run()
+    v.end()
+    check("a line for the text and one for the loop", out[names] == ["plain.pdl, line 2", "plain.pdl, line 4"], out[names])
+    check("it has the lines", "Dear reader" in out[lines] and "6 * 7" in out[lines], out[lines])
+    check("the text is alone in its sheet", out[paper] == "Dear reader,\nthe answer is 42.\n", out[paper])
+    check("not beside the margin", out[shown] == 0, out[shown])
+    check("what can be pressed has its own", "6 * 7" in out[opened] and "Dear" not in out[opened], out[opened])
+
+
 def test_two_documents(b, folder):
     """Two runs are two documents: words that changed, the first difference in view, what was sent in both calls."""
     program = "text:\n- |\n  A beginning that both have.\n- def: who\n  lang: command\n  code: printf '%s'\n  contribute: []\n- \"The capital is ${ who } today.\\n\"\n- {model: openai/echo, input: \"Tell me of ${ who }\", parameters: {temperature: %s}}\n"

@@ -66,6 +66,30 @@ def test_search(b, folder):
     check("no errors in the page", out[problems] == [], out[problems])
 
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "hasTouch": True, "isMobile": True}
+
+
+def test_evaluation_on_a_phone(b, folder):
+    """The verdict of a row is in view however long its question is, and the row's number stays in view."""
+    question = "A baker makes 12 loaves and sells three fewer than half of them. How many are left?"
+    rows = [{"program": name, "row": i, "question": question, "result": "nine of them", "score": i / 4, "right": i > 2, "feedback": "said in words"} for name in ("a.pdl", "b.pdl") for i in range(5)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    v = View(folder / "rows.jsonl")
+    b.read(v.address, PHONE)
+    heads = b.texts(".grid th > button")
+    in_view = b.evaluate("[...document.querySelectorAll('.grid tr > :nth-child(-n + 3)')].every((e) => e.getBoundingClientRect().right <= document.querySelector('.scroll').getBoundingClientRect().right)")
+    even = b.evaluate("(([n, s]) => Math.abs(n - s))(['.n', 'td:nth-child(2)'].map((s) => { const r = document.createRange(); r.selectNodeContents(document.querySelector('.grid tbody ' + s)); return r.getBoundingClientRect().bottom; }))")
+    b.evaluate("document.querySelector('.scroll').scrollLeft = 300")
+    b.pause(100)
+    stays = b.evaluate("['th', 'td'].map((s) => { const r = document.querySelector('.grid ' + s).getBoundingClientRect(); return document.elementFromPoint(r.left + 20, r.top + r.height / 2).closest('th, td').cellIndex; })")
+    out = b.run()
+    v.end()
+    check("columns", out[heads][:5] == ["row", "score", "right", "program", "question"], out[heads])
+    check("score and verdict are in view", out[in_view] is True)
+    check("one line of writing", out[even] < 2, out[even])
+    check("the number stays", out[stays] == [0, 0], out[stays])
+
+
 COIN = """defs:
   side: {data: "${ ['head', 'tail', '<b>edge</b>'] | random }"}
 text:

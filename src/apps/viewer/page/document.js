@@ -131,7 +131,7 @@ export class DocumentView extends Marks {
     this.know(items);
     let paper = null;
     let text = [];
-    const end = () => paper && this.row(this.isLive ? paper : shortened(paper, wordsOf(text)), this.lines.of(text));
+    const end = () => paper && this.row(this.isLive ? paper : shortened(paper, wordsOf(text)), this.lines.of(text), text.some((x) => !x.kind && x.text?.trim()));
     for (const item of items) {
       if (item.shape === "note") continue; // notes are shown at the top of the page instead
       if (item.shape === "piece" || item.shape === "typed") {
@@ -148,11 +148,13 @@ export class DocumentView extends Marks {
     end();
   }
 
-  row(element, source) {
+  // Adds a row. isPlain: a part of it cannot be pressed, so a narrow window shows its lines below it.
+  row(element, source, isPlain = !element.querySelector(".work-head, [data-call], .piece[role=button]")) {
     // the row before this one has the same source
     const isAgain = source?.textContent && source.textContent === this.margin;
     this.margin = source?.textContent || this.margin;
-    const row = make("div.row", {}, element, (!isAgain && source) || make("div.source", {}));
+    const lines = (!isAgain && source) || make("div.source", {});
+    const row = make("div.row", {}, element, isPlain ? this.lines.folded(lines) : null, lines);
     this.article.append(row);
     return row;
   }

@@ -68,8 +68,15 @@ export class Lines {
 
   // Returns the lines of an item as an element that can be opened, for a window that is too narrow for the margin.
   here(item) {
-    const lines = this.of([item]);
-    return lines.childElementCount ? make("details", { class: "lines-here" }, make("summary", {}, lines.firstElementChild.textContent), make("div.source", {}, lines.lastElementChild)) : "";
+    return this.folded(this.of([item])) ?? "";
+  }
+
+  // Returns a copy of what is in the margin as an element that can be opened; null when the margin is empty.
+  folded(margin) {
+    const parts = [...margin.cloneNode(true).children];
+    if (!parts.length) return null;
+    const isOne = parts.length === 2; // then its place is said above it
+    return make("details", { class: "lines-here" }, make("summary", {}, isOne ? parts[0].textContent : "Program lines"), make("div.source", {}, ...(isOne ? parts.slice(1) : parts)));
   }
 
   // Returns the line of a failure, with a mark below it.

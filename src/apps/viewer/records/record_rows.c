@@ -53,14 +53,27 @@ static void put_said(pdl_vref record, pdl_buf *out) {
     if (feedback.n) pdl_buf_putf(out, "%s%.*s", is_there(score) ? ": " : "\n\n", PDL_FMT(feedback));
 }
 
-void pdl_record_rows_add(pdl_run_table *t, pdl_vref record) {
+/* Adds the columns of the verdict. They are before the others, which may be long, because a narrow
+ * window shows only the first ones. */
+static void put_verdict(pdl_run_table *t, pdl_vref record) {
+    static const char *const verdict[] = {"score", "right"};
+    for (size_t i = 0; i < sizeof verdict / sizeof verdict[0]; i++) {
+        pdl_vref v = pdl_member(record, verdict[i]);
+        if (is_there(v)) pdl_run_table_given(t, pdl_str_of(verdict[i]), pdl_keep(v));
+    }
+}
+
+void pdl_record_rows_add(pdl_run_table *t, pdl_vref record, bool names_program) {
     pdl_val given = given_of(record), result = pdl_dict_new(6);
     pdl_buf said = PDL_BUF;
+    put_verdict(t, record);
+    if (names_program)
+        pdl_run_table_given(t, PDL_STR("program"), pdl_text(pdl_member_str(record, "program")));
     for (size_t i = 0; i < pdl_dict_len(given); i++)
         pdl_run_table_given(t, pdl_str_get(pdl_dict_key_at(given, i)),
                             pdl_keep(pdl_dict_val_at(given, i)));
     result = with(with(with(result, record, "part"), record, "result"), record, "error");
-    result = with(with(with(result, record, "score"), record, "right"), record, "feedback");
+    result = with(result, record, "feedback");
     put_said(record, &said);
     pdl_run_table_add(t, pdl_member_str(record, "program"), given, pdl_buf_str(&said), result,
                       pdl_absent());
@@ -103,12 +116,26 @@ static void put_sums(pdl_vref program, const row_sums *s, pdl_buf *out) {
     pdl_buf_putc(out, '\n');
 }
 
+/* Returns true when the rows are those of more than one program. */
+static bool has_many_programs(pdl_str lines) {
+    pdl_val first = pdl_absent();
+    bool many = false;
+    for (pdl_val r; !many && !pdl_is_absent(r = pdl_next_record(&lines)); pdl_drop(r)) {
+        pdl_str name = pdl_member_str(r, "program");
+        many = !pdl_is_absent(first) && !pdl_str_eq(name, pdl_str_get(first));
+        if (pdl_is_absent(first)) first = pdl_text(name);
+    }
+    pdl_drop(first);
+    return many;
+}
+
 bool pdl_view_rows_new(pdl_str name, pdl_str lines, pdl_view_run **out, pdl_err *err) {
     enum { MAX_PROGRAMS = 16 };
     pdl_val programs = pdl_list_new(2);
     row_sums all[MAX_PROGRAMS] = {{0}};
     pdl_run_table t = pdl_run_table_begin();
     pdl_buf text = PDL_BUF;
+    bool names_program = has_many_programs(lines);
     for (pdl_val record; !pdl_is_absent(record = pdl_next_record(&lines)); pdl_drop(record)) {
         pdl_val program = pdl_text(pdl_member_str(record, "program"));
         size_t i = 0;
@@ -117,7 +144,7 @@ bool pdl_view_rows_new(pdl_str name, pdl_str lines, pdl_view_run **out, pdl_err 
             programs = pdl_list_push(programs, pdl_keep(program));
         if (i < MAX_PROGRAMS) count(&all[i], record);
         pdl_drop(program);
-        pdl_record_rows_add(&t, record);
+        pdl_record_rows_add(&t, record, names_program);
     }
     for (size_t i = 0; i < pdl_list_len(programs); i++)
         put_sums(pdl_list_at(programs, i), &all[i], &text);

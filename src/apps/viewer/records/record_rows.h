@@ -7,7 +7,8 @@
 
 #include "viewer/records/many_runs.h"
 
-/* Adds a row in the form that pdl eval -o and the scores.jsonl of a search have. */
-void pdl_record_rows_add(pdl_run_table *t, pdl_vref record);
+/* Adds a row in the form that pdl eval -o and the scores.jsonl of a search have. names_program: a
+ * column says which program the row is about. */
+void pdl_record_rows_add(pdl_run_table *t, pdl_vref record, bool names_program);
 
 #endif

@@ -54,7 +54,7 @@ static void read_scores(reading_search *s, pdl_str lines) {
         double score = pdl_record_number(r, "score");
         if (i >= s->n) continue;
         s->evaluations++;
-        pdl_record_rows_add(&tables[i], r);
+        pdl_record_rows_add(&tables[i], r, false);
         if (!pdl_str_is(pdl_member_str(r, "part"), "validation")) continue;
         s->so_far[i].rows++;
         s->so_far[i].sum += isnan(score) ? 0 : score;
