@@ -500,9 +500,10 @@ typedef struct pdl_task_durable {
     /* The id of a run in the folder of runs ($PDL_RUNS), or the path of a file: a text with a
      * slash. */
     const char *run;
-    /* true: an existing run continues; false: a new run begins, and an existing run is an error */
+    /* When it is set, an existing run continues. Otherwise a new run begins, and an existing run is
+     * an error. */
     bool resume;
-    /* faster: the run survives the end of the process, but not a power cut */
+    /* this is faster, but the run survives only the end of the process, and not a power cut */
     bool process_only;
     /* A `read` without a line ends the run with an error of kind "parked", and so does an approval
      * that the run cannot get. pdl_runs_answer answers the question, and then the run can be
@@ -684,11 +685,12 @@ PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program,
 
 /* Returns all runs of the folder of runs ($PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else
  * ~/.local/state/pdl/runs), the newest first: a list of {id, program, state, started, ended, calls,
- * tokens, cost, place}; state: running, ended, failed, killed or waiting. Errors: io, config. */
+ * tokens, cost, place}. The state is running, ended, failed, killed or waiting. Errors: io, config.
+ */
 PDL_API pdl_value *pdl_runs_list(pdl_error **error);
 /* Returns one run with the members of pdl_runs_list and {text, folder, questions}: the text of the
  * program, the folder in which the run began, and its open questions, a list of {place, kind,
- * text}. run: an id, or the path of a file. */
+ * text}. run is an id, or the path of a file. */
 PDL_API pdl_value *pdl_runs_show(const char *run, pdl_error **error);
 /* Answers a question of a run that waits. place may be NULL when only one question is open. Errors:
  * io, and runtime when no question is open, when place is NULL and several questions are open, or

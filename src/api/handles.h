@@ -32,8 +32,8 @@ void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace);
 /* Appends the part of the tree that contains a place ("text[1].model"). Appends nothing when the
  * source is not a tree. */
 void pdl_api_put_part(pdl_loc loc, pdl_buf *out);
-/* Returns a program without errors; NULL when it has errors. from_tree: the text was made from a
- * tree of values. */
+/* Returns a program without errors; NULL when it has errors. from_tree says whether the text was
+ * made from a tree of values. */
 pdl_program *pdl_api_load(pdl_engine *engine, const char *text, size_t n, const char *name,
                           bool from_tree, pdl_error **error);
 

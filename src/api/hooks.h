@@ -30,8 +30,8 @@ typedef struct pdl_hooks_options {
     pdl_task *task; /* the task whose handlers are called; NULL when there is none */
 } pdl_hooks_options;
 
-/* Makes the world. Borrows all of o. other: the function that answers an effect e when all handlers
- * have declined it; it takes e. */
+/* Makes the world. Borrows all of o. `other` answers an effect e that all handlers have declined,
+ * and takes e. */
 pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o, void (*other)(void *user, pdl_effect *e),
                                void *user);
 

@@ -9,7 +9,7 @@
 
 #include "effect/effect.h"
 
-/* Turns an answer into the reply to e. all_pieces: the text that was streamed before. Error:
+/* Turns an answer into the reply to e. all_pieces is the text that was streamed before. Error:
  * protocol. */
 PDL_MUST bool pdl_host_answer(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
                               pdl_err *err);

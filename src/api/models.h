@@ -10,7 +10,7 @@
 #include "model/catalog.h"
 
 /* Returns the functions that answer a check's questions. env is borrowed as long as the result is
- * used. keys: a key that is not set counts as a problem. */
+ * used. With `keys`, a key that is not set counts as a problem. */
 pdl_check_models pdl_models_for(const pdl_model_env *env, bool keys);
 
 #endif

@@ -36,8 +36,8 @@ void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
                                 pdl_profile_problem_fn *report, void *user);
 
 /* Requests the definitions of tools from the servers. Adds their hashes to *locked, a dict in the
- * form of pdl_lock_read, and the definitions to *definitions, a dict of the same form. servers: n
- * names; when n is 0 all configured servers are asked. Errors: the errors of reading the
+ * form of pdl_lock_read, and the definitions to *definitions, a dict of the same form. `servers`
+ * has n names; when n is 0 all configured servers are asked. Errors: the errors of reading the
  * configuration, and the errors of the servers. */
 PDL_MUST bool pdl_session_lock_tools(pdl_session *s, const pdl_str *servers, size_t n,
                                      pdl_val *locked, pdl_val *definitions, pdl_err *err);

@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 
 /* Adds warnings to the diagnostics of p: sinks that the policies always refuse, rules that fit
- * nothing, endorsements without effect, and tools without a rule. folder: the folder of the
+ * nothing, endorsements without effect, and tools without a rule. folder is the folder of the
  * program. */
 void pdl_policies_check_program(pdl_program *p, const pdl_policies *policies, pdl_str folder);
 

@@ -16,12 +16,12 @@
 
 typedef struct pdl_prefix pdl_prefix;
 
-/* Makes an empty report. causes: pdl_prefix_report will be asked for the causes of differences, so
- * the texts that blocks make are kept. */
+/* Makes an empty report. With `causes`, the texts that blocks make are kept, because
+ * pdl_prefix_report will be asked for the causes of differences. */
 pdl_prefix *pdl_prefix_new(bool causes);
 void pdl_prefix_free(pdl_prefix *p); /* p may be NULL */
 
-/* Returns the sink for the next run. model: a world of pdl_model_world_new, which writes the
+/* Returns the sink for the next run. model is a world of pdl_model_world_new, which writes the
  * requests. model and prices are borrowed until the report; prices may be NULL. */
 pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices);
 

@@ -35,8 +35,8 @@ typedef struct pdl_rerun_changes {
     pdl_sink sink;
 } pdl_rerun_changes;
 
-/* Opens the session whose worlds the runs share. o: the options of the run, borrowed until close;
- * journal: an absolute path. Errors: see pdl_session_new. */
+/* Opens the session whose worlds the runs share. o has the options of the run, and is borrowed
+ * until close. journal is an absolute path. Errors: see pdl_session_new. */
 PDL_MUST bool pdl_rerun_open(const pdl_session_options *o, pdl_str journal, pdl_rerun **out,
                              pdl_err *err);
 struct pdl_loop *pdl_rerun_loop(pdl_rerun *r);
@@ -48,8 +48,8 @@ PDL_MUST bool pdl_rerun_open_run(pdl_rerun *r, const pdl_rerun_changes *c, pdl_e
 pdl_session *pdl_rerun_session(const pdl_rerun *r);
 void pdl_rerun_cancel(pdl_rerun *r, const char *why);
 bool pdl_rerun_answer_input(pdl_rerun *r, uint32_t effect, pdl_str text);
-/* Appends the recorded answer of the block at this place, without secrets. *json: the answer is
- * JSON. Errors: the errors of pdl_durable_answer_at. */
+/* Appends the recorded answer of the block at this place, without secrets. *json says whether the
+ * answer is JSON. Errors: the errors of pdl_durable_answer_at. */
 PDL_MUST bool pdl_rerun_answer_at(const pdl_rerun *r, pdl_str place, pdl_buf *text, bool *json,
                                   pdl_err *err);
 /* Lets the run continue. Sets *ready when the run can continue without a wait on the loop. Returns

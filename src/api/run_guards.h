@@ -1,6 +1,6 @@
 /* run_guards.h -- the policies and the sandbox with which a durable run began, which its journal
- * keeps. A resume gets the same policies and sandbox. It may add stricter ones, but cannot remove
- * any.
+ * keeps. A resume gets the same policies and sandbox. A resume may add stricter ones, but cannot
+ * remove any.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +20,8 @@ typedef struct pdl_run_guards {
     PDL_VEC(char *) texts;     /* texts from the journal to which the other members point; owned */
 } pdl_run_guards;
 
-/* Adds the policies and the sandbox in force to the options that the journal keeps; environment:
- * the value of PDL_POLICY; or NULL. Takes options. */
+/* Adds the policies and the sandbox in force to the options that the journal keeps; environment is
+ * the value of PDL_POLICY, or NULL. Takes options. */
 pdl_val pdl_run_guards_put(pdl_val options, const pdl_run_guards *g, const char *environment);
 /* Combines the policies and the sandbox in the journal with those of a resume, and stores the
  * result in out, which is all-zero before and borrows the texts of `given`. Error: usage, when a

@@ -27,7 +27,7 @@ void pdl_session_free(pdl_session *s); /* s may be NULL */
 pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p);
 
 /* The names of the variables with which a program is checked, when its run gets other variables
- * than the session has. closed: the run gets no variables besides these. */
+ * than the session has. closed says that the run gets no variables besides these. */
 typedef struct pdl_check_inputs {
     const pdl_str *names;
     size_t n_names;
@@ -36,8 +36,8 @@ typedef struct pdl_check_inputs {
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs);
 
-/* Returns the functions that answer a check's questions about models. keys: a key that is not set
- * counts as a problem. Borrows s. */
+/* Returns the functions that answer a check's questions about models. With `keys`, a key that is
+ * not set counts as a problem. Borrows s. */
 pdl_check_models pdl_session_models(pdl_session *s, bool keys);
 
 /* Loads the program's text. Returns false when it has errors, which are in the program (borrowed
@@ -67,17 +67,17 @@ typedef struct pdl_new_durable {
     pdl_durable_options how;
 } pdl_new_durable;
 /* Makes the run of the session durable, before its start: makes the journal, and writes its first
- * row with the working folder and the keys of the session. note: gets a text for the user, or stays
+ * row with the working folder and the keys of the session. note gets a text for the user, or stays
  * empty. *out is set as soon as the journal exists; it is borrowed until the session is freed, and
  * the caller closes it. The session fills in dir, debug and secrets of `how`. Errors: usage when
  * the file exists, runtime when another run has it, io. */
 PDL_MUST bool pdl_session_begin_durable(pdl_session *s, const pdl_new_durable *n, pdl_durable **out,
                                         pdl_buf *note, pdl_err *err);
-/* Makes the run of the session the one that an open journal has, before its start. The variables of
- * the run are the recorded ones, replaced by the given ones, which may be absent; *inputs has all
- * of them, and the caller drops it after the session. A run that continues begins in the journal
- * here, or is refused. d and `how` are as above. Errors: config, replay, io, runtime when the user
- * must say what happens to actions without an end. */
+/* Makes the run of the session continue the run in an open journal. Called before the start. The
+ * variables of the run are the recorded ones, replaced by the given ones, which may be absent;
+ * *inputs has all of them, and the caller drops it after the session. A run that continues begins
+ * in the journal here, or is refused. d and `how` are as in pdl_session_begin_durable. Errors:
+ * config, replay, io, runtime when the user must say what happens to actions without an end. */
 PDL_MUST bool pdl_session_resume_durable(pdl_session *s, pdl_durable *d,
                                          const pdl_durable_options *how, pdl_vref given,
                                          pdl_val *inputs, pdl_err *err);
@@ -120,7 +120,7 @@ pdl_code *pdl_session_code(const pdl_session *s);
 
 /* Completes the recording and the cache after the end. Error: io. */
 PDL_MUST bool pdl_session_finish(pdl_session *s, pdl_err *err);
-/* Ends the durable run of a session that failed. why: the error of the run. Error: io. */
+/* Ends the durable run of a session that failed. why is the error of the run. Error: io. */
 PDL_MUST bool pdl_session_fail(pdl_session *s, const pdl_err *why, pdl_err *err);
 
 /* Runs to the end. Returns DONE or FAIL. */
@@ -265,7 +265,7 @@ pdl_val pdl_session_redact_val(const pdl_session *s, pdl_val v);
 
 /* These functions are for the state of a search. pdl_session_refer_keys appends JSON text in which
  * references replace the keys of the environment. pdl_session_fill_keys puts the keys back. Errors:
- * config, which names a key that is not set; replay: the text has another form. */
+ * config, when a key is not set; replay, when the text has another form. */
 void pdl_session_refer_keys(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err);
 

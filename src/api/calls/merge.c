@@ -333,8 +333,8 @@ static void start(pdl_world *world, pdl_effect *e) {
     }
     pdl_vref stream = pdl_dict_getz(e->request, "stream");
     bool is_whole = !pdl_is_bool(stream) || !pdl_bool_of(stream);
-    /* A call of code is forwarded at once. While it waits its code occupies the worker, and other
-     * particles could not reach their calls. */
+    /* A call of code is forwarded at once. If it waited, its code would occupy the worker, and
+     * other particles could not reach their calls. */
     if (is_whole && !e->by_code && can_merge(w, e, w->o.takes(w->o.user, e)))
         *pdl_vec_push(&w->waiting) = e;
     else

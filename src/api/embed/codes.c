@@ -20,7 +20,7 @@ typedef struct code_entry {
 
 struct pdl_code_cache {
     code_entry at[MANY];
-    size_t n, next; /* next: the entry that is replaced when all entries are in use */
+    size_t n, next; /* `next` is the entry that is replaced when all entries are in use */
 };
 
 pdl_code_cache *pdl_codes_new(void) { return PDL_NEW(pdl_code_cache); }

@@ -69,7 +69,7 @@ double pdl_bound_number(const bound_names *names, const pdl_tree *t);
 const pdl_block *pdl_bound_function(const bound_names *names, const pdl_tree *t);
 
 /* Calls fn for each call in the expressions of a tree, except calls of built-in functions and
- * methods. function: the called function of the program; NULL when it is not known. */
+ * methods. `function` is the called function of the program; NULL when it is not known. */
 void pdl_bound_each_call(const bound_names *names, const pdl_tree *t,
                          void (*fn)(void *user, const pdl_block *function, pdl_loc loc),
                          void *user);

@@ -45,7 +45,7 @@ typedef struct bounding {
         size_t next;
     })
     calls_in; /* for each block, its expressions with calls */
-    /* functions that are being examined; by this list a recursion is noticed */
+    /* functions that are being examined; this list shows a recursion */
     PDL_VEC(const pdl_block *) open;
     PDL_VEC(bound_site) sites;
     pdl_val reasons; /* list of {file, line, what, why, remedy} */
@@ -82,7 +82,7 @@ static run_bound either(run_bound a, run_bound b) {
                        fmax(a.cost, b.cost),       fmax(a.context_cost, b.context_cost)};
 }
 
-/* Returns the bound of n rounds of a. apart: each round begins with the same context. */
+/* Returns the bound of n rounds of a. With `apart`, each round begins with the same context. */
 static run_bound rounds(run_bound a, double n, bool apart) {
     double pairs = n < 2 || apart ? 0 : times(n, n - 1) / 2, grown = times(pairs, a.context);
     return (run_bound){

@@ -266,8 +266,8 @@ static void on_node(void *user, const pdl_xnode *x) {
     const pdl_block *function = function_of(c->names, f);
     bool builtin = f->kind == PDL_X_NAME && !pdl_bound_find(c->names, f->u.name) &&
                    pdl_check_is_builtin(f->u.name);
-    /* a method of a computed text or list; for a variable it could be a function of the program
-     * that an object holds under this name */
+    /* Set only for a method of a computed value: a variable may be an object that holds a function
+     * of the program under this name. */
     bool method = f->kind == PDL_X_ATTR && f->u.access.obj->kind != PDL_X_NAME;
     if (!builtin && !method) c->fn(c->user, function, c->loc);
 }

@@ -49,8 +49,8 @@ typedef struct known_server {
     pdl_str name;
     const pdl_block *at; /* the block with the first import */
     checked_file *file;  /* the file of that block */
-    /* n_seen: how often expressions use a variable that holds the server; n_used: how many of these
-     * uses call a tool */
+    /* n_seen counts the uses of a variable that holds the server; n_used counts those of them that
+     * call a tool */
     size_t n_seen, n_used;
     bool open; /* any of the server's tools may be called */
 } known_server;
@@ -527,7 +527,8 @@ static void warn_unruled(checker *c, const pdl_block *b, const char *what, pdl_s
     pdl_buf_fini(&m);
 }
 
-/* Handles the call of a tool. others: the call may have further arguments than those in u. */
+/* Handles the call of a tool. With `others`, the call may have further arguments than those in u.
+ */
 static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str tool, sink_use *u,
                      bool others) {
     u->sink = PDL_SINK_tool;

@@ -7,8 +7,8 @@
  * text made it, the report has the words of that expression.
  *
  * Lists and objects that a program writes (`data`, `parameters`) are kept, too. Inside of them,
- * each text that one expression makes counts. When no text contains the piece, the texts inside of
- * lists that one expression makes are searched, the latest list first.
+ * each text that one expression makes counts. When no text contains the piece, the lists that one
+ * expression makes are searched for a text with the piece, the latest list first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -171,7 +171,7 @@ static void consider_inside(struct text_search *s, pdl_vref v, const pdl_tree *t
         consider_inside(s, pdl_dict_val_at(v, i), t, depth + 1);
 }
 
-/* Considers the texts that expressions of the tree make. v: the value of the tree. */
+/* Considers the texts that expressions of the tree make. v is the value of the tree. */
 static void consider_parts(struct text_search *s, pdl_vref v, const pdl_tree *t) {
     if (t->kind == PDL_TREE_EXPR && (pdl_is_str(v) || s->in_values)) consider_inside(s, v, t, 0);
     bool is_list = t->kind == PDL_TREE_LIST && pdl_is_list(v) && pdl_list_len(v) == t->n;

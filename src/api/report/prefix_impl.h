@@ -28,9 +28,9 @@ typedef struct made_texts {
 void pdl_made_texts_take(made_texts *m, const pdl_event *e);
 void pdl_made_texts_clear(made_texts *m);
 
-/* Finds the block that made the bytes from `at` on in a text of a request. is_json: the text is
- * JSON. Returns {block, variable, file, line, used, origin}; owned; absent when it is unknown.
- * *end: the offset at which the value ends, set when that is known. */
+/* Finds the block that made the bytes from `at` on in a text of a request. is_json says whether the
+ * text is JSON. Returns {block, variable, file, line, used, origin}; owned; absent when it is
+ * unknown. Sets *end to the offset at which the value ends, when that is known. */
 pdl_val pdl_made_by(const made_texts *m, pdl_str text, bool is_json, size_t at, size_t *end);
 
 #endif

@@ -121,7 +121,7 @@ static uint64_t mixed(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* sent: the unit as it is sent, with its marks. */
+/* Adds a unit. `sent` is the unit as it is sent, with its marks. */
 static void add_unit(prefix_call *c, pdl_vref v, pdl_vref sent, bool is_message) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
@@ -312,7 +312,7 @@ static size_t length_of(const prefix_call *c) {
 }
 
 /* Returns how many bytes of a and b are equal around an anchor of a, which b has, too; 0 when b
- * does not have it. from: the first byte that may count. */
+ * does not have it. `from` is the first byte that may count. */
 static size_t run_around(pdl_str a, pdl_str b, size_t from, size_t anchor, size_t n) {
     size_t at = pdl_str_find(b, pdl_str_sub(a, anchor, anchor + n), from), before = 0;
     if (at == PDL_NOT_FOUND) return 0;
@@ -485,9 +485,9 @@ static int64_t expected_tokens(const prefix_call *c, const prefix_call *other) {
 }
 
 /* Finds the call that last used the beginning that c shares with earlier calls. The calls with the
- * same first units are examined, beginning with the latest. *kept: the longest time for which the
- * provider keeps one of them. Returns NULL when a time is unknown, or when the provider still kept
- * one of the calls. */
+ * same first units are examined, beginning with the latest. *kept gets the longest time for which
+ * the provider keeps one of them. Returns NULL when a time is unknown, or when the provider still
+ * kept one of the calls. */
 static const prefix_call *last_use(const pdl_prefix *p, const prefix_call *c, const compared *r,
                                    int64_t *kept) {
     enum { MAX_COMPARED = 16 };

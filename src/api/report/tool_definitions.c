@@ -55,7 +55,7 @@ static bool list_tools(pdl_session *s, pdl_str server, uint32_t id, pdl_val *out
     return true;
 }
 
-/* Hashes the definitions of tools and stores the hashes. by_name: the definitions by the name of
+/* Hashes the definitions of tools and stores the hashes. by_name has the definitions by the name of
  * the tool. */
 static bool hash_tools(pdl_vref tools, pdl_val *out, pdl_val *by_name, pdl_err *err) {
     pdl_val hashes = pdl_dict_new(8);

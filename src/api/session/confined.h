@@ -25,7 +25,7 @@ void pdl_confined_free(pdl_confined *c); /* c may be NULL */
 void pdl_confined_keep(pdl_confined *c, pdl_str path);
 
 /* Makes the sandbox of the whole run when the options request it or a policy of the user has a
- * profile. profile: a dict whose paths are relative to the folder of the file `name`; absent when
+ * profile. profile is a dict whose paths are relative to the folder of the file `name`; absent when
  * no policy has a profile. The function is called before anything runs, so that a run that cannot
  * be confined as requested is refused. Errors: those of pdl_sandbox_new. */
 PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err);

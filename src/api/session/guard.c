@@ -84,7 +84,7 @@ void pdl_session_fill_redactions(pdl_session *s) {
 }
 
 /* Returns the number just below the ids of the effects that the policy world makes. These ids are
- * above the ids of all runs; a run beside others has a part of the range. */
+ * above the ids of all runs; each run beside the main run has a part of the range. */
 static uint32_t first_id(const pdl_spawn *run) {
     enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS };
     return 0xC0000000u + (run ? run->slot * IDS : 0);

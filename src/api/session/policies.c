@@ -84,12 +84,12 @@ static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
 /* A file that the most recently added policy names. */
 typedef struct named_file {
     const char *what;
-    pdl_str policy, path; /* path: relative to the folder of the policy */
+    pdl_str policy, path; /* path is relative to the folder of the policy */
     pdl_loc loc;
 } named_file;
 
-/* Reads the file, and puts its path into file. A policy that names a missing file is wrong, as it
- * is when the file has the wrong content. The error gives the text of the place, because the
+/* Reads the file, and puts its path into file. A policy that names a missing file is as wrong as a
+ * policy that names a file with the wrong content. The error has its place as text, because the
  * policies are released when the session cannot be made. */
 static bool read_beside(const pdl_policy_source *from, const named_file *n, pdl_buf *file,
                         pdl_buf *text, pdl_err *err) {

@@ -30,7 +30,7 @@ PDL_MUST bool pdl_policies_built_in(const pdl_policy_source *from, pdl_str name,
 PDL_MUST bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from,
                                      pdl_str name, pdl_err *err);
 /* Adds the `policy:` of a program, which is the policy itself, or a name relative to the folder of
- * the program. file: the program's name in messages. */
+ * the program. file is the program's name in messages. */
 PDL_MUST bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from,
                                      pdl_str file, const pdl_node *n, pdl_err *err);
 

@@ -25,7 +25,7 @@
 #include "base/banned.h"
 
 /* Reads the profile of the first policy that has one, among the policies with number `from` and
- * above; absent when none has one. Owned. name: the name of that policy. */
+ * above; absent when none has one. Owned. *name is the name of that policy. */
 static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_str *name,
                          pdl_err *err) {
     const pdl_policies *all = s->rules.policies;

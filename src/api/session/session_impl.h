@@ -47,11 +47,11 @@ void pdl_session_close_telemetry(pdl_session *s);
 void pdl_session_add_spans(pdl_session *s, pdl_sinks *sinks);
 void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pdl_sinks *sinks);
 void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot);
-/* Writes the trace context of requests to models. user: the session whose environment is used. */
+/* Writes the trace context of requests to models. user is the session whose environment is used. */
 bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
 const char *pdl_session_tracestate(const pdl_session *s);
 
-/* Returns a variable of the environment of a session. user: that session. */
+/* Returns a variable of the environment of a session. user is that session. */
 const char *pdl_session_env_of(void *user, const char *name);
 /* Returns the value of a variable in a file `.env`, see pdl_environ_of_file. */
 const char *pdl_session_env_of_file(void *user, const char *name);
@@ -102,7 +102,7 @@ PDL_MUST bool pdl_session_keep_guards(pdl_session *s, pdl_err *err);
 /* Returns the labels that the sink does not show. The pointer is valid from the beginning; the
  * labels are filled in when policies are read. */
 const pdl_redaction *pdl_session_redaction(const pdl_session *s, pdl_sink_id sink);
-/* Returns true when error output of code is shown by the session. user: a session. */
+/* Returns true when error output of code is shown by the session. user is a session. */
 bool pdl_session_takes_errors(void *user);
 void pdl_session_show_errors(void *user, pdl_str bytes);
 

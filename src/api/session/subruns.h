@@ -29,8 +29,8 @@ typedef struct pdl_subrun_start {
     void *done_user;
 } pdl_subrun_start;
 
-/* Runs a program for the code block `asker`. o: the options of the run, without its ids and place;
- * o->dir is copied. Error: limit, when too many programs are running. */
+/* Runs a program for the code block `asker`. o has the options of the run, without its ids and
+ * place; o->dir is copied. Error: limit, when too many programs are running. */
 PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o,
                                 const pdl_subrun_start *start, pdl_err *err);
 

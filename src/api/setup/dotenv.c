@@ -17,8 +17,8 @@
 
 #include "base/banned.h"
 
-/* The maximum length of all values together. Beyond it no value is expanded, because each value
- * could name the previous one twice and so double in length. */
+/* The maximum length of all values together. When it is exceeded, no value is expanded any more.
+ * Otherwise each value could name the previous value twice, and so double the length. */
 enum { MAX_EXPANDED = 4 << 20 };
 
 typedef struct dotenv_reader {

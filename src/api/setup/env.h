@@ -17,8 +17,8 @@ typedef struct pdl_environ_notes {
     void *user;
 } pdl_environ_notes;
 
-/* Loads the environment and registers its secrets (borrowed for the call). notes: NULL when notes
- * are to be dropped. */
+/* Loads the environment and registers its secrets (borrowed for the call). When notes is NULL,
+ * notes are dropped. */
 pdl_environ *pdl_environ_load(pdl_secrets *secrets, const pdl_environ_notes *notes);
 /* Calls fn for each variable whose name shows that its value is a key. */
 void pdl_environ_each_key(const pdl_environ *e, void (*fn)(void *user, pdl_str name, pdl_str value),

@@ -12,7 +12,7 @@
 /* Calls word(user, w) for each word in order (w is borrowed for the call) until it returns false,
  * which ends the splitting without an error. Blanks are space, tab, CR and LF. Error:
  * PDL_E_expression, py_class "ValueError", "No closing quotation" or "No escaped character"; the
- * words before it were passed on. */
+ * words before the error were passed on. */
 PDL_MUST bool pdl_shlex_split(pdl_str text, bool (*word)(void *user, pdl_str w), void *user,
                               pdl_err *err);
 

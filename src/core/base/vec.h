@@ -22,8 +22,9 @@
         size_t n, cap;                                                                             \
     }
 
-/* Any of these arrays, seen without the type of its items. The macros below call functions, so that
- * their argument is evaluated once and `pdl_vec_push(&p[i++])` does what it says. */
+/* The members of any of these arrays, without the type of the items. The macros below call
+ * functions, so that their argument is evaluated once and `pdl_vec_push(&p[i++])` does what it
+ * says. */
 typedef struct __attribute__((may_alias)) {
     void *p;
     size_t n, cap;

@@ -117,8 +117,8 @@ int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err) {
     }
 }
 
-/* Reads fd to its end. size: the size of a regular file, with which one read gets all of it and
- * shows that nothing follows; 0 when it is unknown. */
+/* Reads fd to its end. size is the size of a regular file, or 0 when it is unknown. With a known
+ * size, one read gets the whole file and shows that nothing follows. */
 static bool drain(int fd, const char *path, size_t size, pdl_buf *out, pdl_err *err) {
     size_t chunk = size && size < READ_CHUNK ? size + 1 : READ_CHUNK, begin = out->len;
     for (;;) {
@@ -175,7 +175,7 @@ bool pdl_file_endless(pdl_err *err, int fd, const char *path) {
                        PDL_MAX_STREAM_BYTES);
 }
 
-/* Reads any kind of descriptor. st: its fstat, or all-zero. */
+/* Reads any kind of descriptor. st is the fstat of the descriptor, or all-zero. */
 static bool drain_any(int fd, const char *path, const struct stat *st, pdl_buf *out, pdl_err *err) {
     size_t limit = out->limit, most = most_of(fd, st, limit - out->len);
     size_t size = S_ISREG(st->st_mode) && st->st_size > 0 ? (size_t)st->st_size : 0;

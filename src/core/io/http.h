@@ -18,7 +18,7 @@
 
 typedef struct pdl_http pdl_http;
 
-/* When all members are zero, the defaults hold. */
+/* Members that are zero mean the defaults. */
 typedef struct pdl_http_options {
     /* Certificates to trust instead of the system's (SSL_CERT_FILE); borrowed. */
     const char *ca_file;

@@ -77,7 +77,7 @@ static bool decode_path(pdl_str s, char **out) {
     return ok;
 }
 
-/* Reads a target: /path, http://host/path, or the * of OPTIONS. *host: the host in the target;
+/* Reads a target: /path, http://host/path, or the * of OPTIONS. *host gets the host in the target;
  * empty when there is none. */
 static bool read_target(pdl_str target, pdl_http_head *h, pdl_str *host) {
     pdl_str scheme = PDL_STR("http://");

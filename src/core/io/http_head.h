@@ -38,7 +38,8 @@ typedef struct pdl_http_head {
 size_t pdl_http_head_end(pdl_str bytes, size_t *scanned);
 
 /* Returns the reason why no request begins with these bytes (static), or NULL when one may. With a
- * reason, the rest need not be waited for; a client that speaks TLS would never send it. */
+ * reason, the caller need not wait for the rest, which a client that speaks TLS would never send.
+ */
 const char *pdl_http_head_nonsense(pdl_str bytes);
 
 /* Reads a complete head, whose bytes must outlive the result. Returns 0, or the status that refuses

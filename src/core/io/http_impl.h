@@ -2,8 +2,9 @@
  * Private to these two.
  *
  * A handle costs as much as a short request, so the handle of a transfer that has ended is kept
- * with its options, and given to the next request that needs the same ones. The setup is the text
- * by which two requests are compared. It may hold a key, so its memory is wiped before it is freed.
+ * with its options, and given to the next request that needs the same options. The setup is the
+ * text by which two requests are compared. It may hold a key, so its memory is wiped before it is
+ * freed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

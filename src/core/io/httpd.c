@@ -189,7 +189,8 @@ static void show_head(client *c) {
     x->at_head = false;
     bool waits = x->head.expects_continue && !x->status && pdl_httpd_still_arrives(x) && !c->in.len;
     pdl_str proceed = PDL_STR("HTTP/1.1 100 Continue\r\n\r\n");
-    /* All earlier answers were sent, so the buffer is free, unless the client is gone. */
+    /* All earlier answers were sent. So the buffer of the socket has room, unless the client is
+     * gone. */
     if (waits &&
         send(c->fd, proceed.p, proceed.n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)proceed.n)
         c->closes = true;
@@ -461,8 +462,8 @@ static void sweep(void *user) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Sets the error of a failed listen. is_address: this machine does not have the address, which is a
- * mistake of the caller; any other failure is one of the system. */
+/* Sets the error of a failed listen. is_address says that this machine does not have the address,
+ * which is a mistake of the caller; any other failure is one of the system. */
 static bool listen_failed(const pdl_httpd_options *o, bool is_address, const char *why,
                           pdl_err *err) {
     return pdl_err_set(err, is_address ? PDL_E_usage : PDL_E_io, (pdl_loc){0},

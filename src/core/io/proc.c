@@ -41,8 +41,8 @@ typedef struct stream {
     bool used, open, reading, shutting;
 } stream;
 
-/* Invariant: refs counts uv handles and writes that refer to it, plus one for the owner. ended:
- * done was called, or must not be called any more. */
+/* Invariant: refs counts uv handles and writes that refer to it, plus one for the owner. ended is
+ * set when done was called, or must not be called any more. */
 struct pdl_proc {
     uv_process_t uv;
     pdl_loop *loop;

@@ -120,7 +120,7 @@ static bool add_data(pdl_sse *s, pdl_str value, pdl_err *err) {
     return true;
 }
 
-/* Reports an event. complete: the blank line at the end of the event was read. */
+/* Reports an event. complete says whether the blank line at the end of the event was read. */
 static bool dispatch(sse_feed *f, bool complete, pdl_err *err) {
     pdl_sse *s = f->s;
     bool ok = true;

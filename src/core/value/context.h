@@ -92,7 +92,8 @@ PDL_MUST bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err);
 void pdl_context_repr(pdl_vref c, pdl_buf *out);
 
 bool pdl_context_eq(pdl_vref a, pdl_vref b);
-/* Compares with the caller's equality of values, which knows the depth it has reached. */
+/* pdl_context_eq_by compares values with the caller's function, which knows the depth that it has
+ * reached. */
 typedef bool pdl_eq_fn(void *user, pdl_vref a, pdl_vref b);
 bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user);
 

@@ -8,7 +8,7 @@
 
 #include "value/val.h"
 
-/* First part of every object with tag PDL_V_FUNC. */
+/* The first member of every object with the tag PDL_V_FUNC. */
 typedef struct pdl_func {
     pdl_ext ext;
     pdl_val name; /* str or null */

@@ -19,7 +19,7 @@ typedef struct pdl_handle pdl_handle;
 typedef struct pdl_handle_ops {
     bool (*text)(const pdl_handle *h, bool repr, pdl_buf *out, pdl_err *err);
     bool (*truth)(const pdl_handle *h, bool *out, pdl_err *err);
-    bool (*len)(const pdl_handle *h, size_t *out); /* false: the object has no length */
+    bool (*len)(const pdl_handle *h, size_t *out); /* returns false when the object has no length */
     bool (*eq)(const pdl_handle *a, const pdl_handle *b);
 } pdl_handle_ops;
 
@@ -61,7 +61,7 @@ static inline pdl_label pdl_handle_choice(pdl_vref v) {
  * the host program. */
 PDL_MUST bool pdl_handle_text(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_handle_truth(pdl_vref v, bool *out, pdl_err *err);
-bool pdl_handle_len(pdl_vref v, size_t *out); /* false: the object has no length */
+bool pdl_handle_len(pdl_vref v, size_t *out); /* returns false when the object has no length */
 bool pdl_handle_eq(pdl_vref a, pdl_vref b);
 
 #endif

@@ -41,9 +41,9 @@ PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, p
 PDL_MUST bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, pdl_buf *out,
                                    pdl_err *err);
 
-/* Writes v in one line, as a part of JSON inside of `depth` containers. `other` is called first for
- * a value that has no form in JSON; its depth is the number of containers around this value. It
- * writes the value and returns true, or returns false. */
+/* Writes v in one line, as a part of JSON inside of `depth` containers. `other` is called for a
+ * value that has no form in JSON, with the number of containers around it. It writes the value and
+ * returns true, or it returns false. */
 typedef struct pdl_json_part {
     int flags;
     unsigned depth; /* the number of containers around v */
@@ -56,7 +56,7 @@ typedef struct pdl_json_part {
 PDL_MUST bool pdl_json_write_part(pdl_vref v, const pdl_json_part *part, pdl_buf *out,
                                   pdl_err *err);
 
-/* Writes the string s quoted and escaped. flags: PDL_JSON_ASCII. */
+/* Writes the string s quoted and escaped. The only flag is PDL_JSON_ASCII. */
 void pdl_json_quote(pdl_str s, int flags, pdl_buf *out);
 /* Works as pdl_json_quote for a text of a program, which may have any length. Returns false, with
  * an unfinished text in out, when the work is cancelled or there is no memory. */

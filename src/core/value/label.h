@@ -69,7 +69,8 @@ enum {
     PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
     PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),
     PDL_LABEL_SEVERAL = 1 << (PDL_LABEL_ORIGIN_BITS + 2),
-    /* the value got a policy's name from a source of another run, which has no bit here */
+    /* the value has a label that a policy gave to a source of another run; such a source has no bit
+     */
     PDL_LABEL_ELSEWHERE = 1 << (PDL_LABEL_ORIGIN_BITS + 3),
     PDL_LABEL_FREE = PDL_LABEL_UNBOUNDED | PDL_LABEL_UNSHAPED | PDL_LABEL_SEVERAL,
     PDL_LABEL_ORIGINS = (1 << PDL_LABEL_ORIGIN_BITS) - 1
@@ -93,8 +94,8 @@ static inline pdl_label pdl_label_combined(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | PDL_LABEL_FREE : a | b;
 }
-/* Returns the label of a container after a part was put into it. a: the label of the container
- * before that; b: the label of the part. */
+/* Returns the label of a container after a part was put into it. a is the label of the container
+ * before that, and b is the label of the part. */
 static inline pdl_label pdl_label_gathered(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | (pdl_label)PDL_LABEL_SEVERAL : a | b;

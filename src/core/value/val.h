@@ -8,9 +8,9 @@
  *
  * Values never change once shared. An operation that "changes" a container takes its handle and
  * returns the new one: in place when refs == 1, on a copy otherwise. So fibers share values without
- * locks, and a captured value stays as it was. Values cannot form cycles (cells of Jinja's
- * namespace(), the one exception, refuse to hold themselves), so reference counts suffice and no
- * collector is needed.
+ * locks, and a captured value stays as it was. Values cannot form cycles, so reference counts
+ * suffice and no collector is needed. Cells of Jinja's namespace() could form cycles, but refuse to
+ * hold themselves.
  *
  * Labels are a bit set of origins (label.h): joining is an OR. Containers carry the join of their
  * items' labels; operators join those of their operands.

@@ -199,10 +199,10 @@ bool pdl_check_is_builtin(pdl_str name);
 
 /* --- fixes ------------------------------------------------------------------------------------ */
 
-/* Applies the fixes that have one right answer to bytes, from which p was loaded. Leaves out fixes
- * that overlap an earlier one, and edits of other files that p includes. Line ends and a byte order
- * mark stay as they were. Returns the number of problems that were fixed; out is then the new
- * text. */
+/* Applies the fixes that have one right answer to `bytes`, the text from which p was loaded. Leaves
+ * out fixes that overlap an earlier one, and edits of other files that p includes. Line ends and a
+ * byte order mark stay as they were. Returns the number of problems that were fixed; out is then
+ * the new text. */
 size_t pdl_program_fix(const pdl_program *p, pdl_str bytes, pdl_buf *out);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct pdl_checker {
     PDL_VEC(const pdl_xnode *) spine; /* operators whose left operand is being examined */
     bool quiet;                       /* nothing is reported, because this is a second pass */
     bool open_ended;                  /* any name may have been defined */
-    bool outer_unknown; /* the file is included by another one, whose names are unknown */
+    bool outer_unknown; /* another file, whose names are unknown, includes this file */
     bool sure;          /* every path through the program comes to the current block */
     bool dead;          /* no path comes to the current block */
     /* The examined part depends on the declared type of a parameter. A call from an expression does
@@ -51,9 +51,9 @@ typedef struct pdl_checker {
     unsigned depth;  /* depth of includes */
     unsigned inside; /* number of programs around the current one that are texts in code blocks */
     unsigned n_near; /* number of names for which a suggestion was searched */
-    /* Facts about the variables of the program (changing_names.c). prompt_names: the kind of each
-     * variable, a pdl_prompt_name. prompt_blocks: the defining block of each variable that has only
-     * one. */
+    /* Facts about the variables of the program (changing_names.c). prompt_names has the kind of
+     * each variable, a pdl_prompt_name. prompt_blocks has the defining block of each variable with
+     * only one. */
     pdl_map prompt_names, prompt_blocks;
     bool knows_prompt_names;
 } pdl_checker;
@@ -81,7 +81,7 @@ bool pdl_checker_node_draws(const pdl_xnode *x);
 bool pdl_checker_has_letter(pdl_str s);
 void pdl_checker_forget_prompts(pdl_checker *c);
 /* Offers to move the sentence with the changing parts to the end of the text (unstable_fix.c).
- * first, last: where the first and the last changing part begin. */
+ * first and last are the places where the first and the last changing part begin. */
 void pdl_checker_move_sentence(pdl_checker *c, pdl_diag *d, const pdl_node *n,
                                const pdl_xlist *parts, uint32_t first, uint32_t last);
 

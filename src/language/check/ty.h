@@ -16,7 +16,7 @@
 #include "lang/program.h"
 
 /* The kinds have one bit each, so that a set of them is a number. Values that a program cannot
- * distinguish (dates, bytes, objects of Python) are one kind, of which nothing is known. */
+ * distinguish (dates, bytes, objects of Python) are one kind, and nothing is known of them. */
 enum {
     PDL_TY_NULL = 1,
     PDL_TY_BOOL = 2,

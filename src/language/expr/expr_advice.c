@@ -3,8 +3,8 @@
  *
  * The tag where reading ended is made into tokens once more, so that each row knows which token
  * precedes that place and which one should follow. This costs nothing until an expression is wrong.
- * A row that may guess wrong has no place here: tests/unit/expr/test_advice.c has, for each hint,
- * the mistakes that it is for, and similar mistakes that must not get it.
+ * Rows that may guess wrong are not allowed. tests/unit/expr/test_advice.c has, for each hint, the
+ * mistakes that must get it, and similar mistakes that must not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -255,7 +255,7 @@ static bool fits(const layout *l, size_t i, uint32_t column) {
 static bool may_break(const layout *l, size_t i) {
     const pdl_ytree_token *k = &l->t->tokens[i];
     pdl_ytree_id before, id = node_from(l, k->start, &before);
-    if (id == PDL_YTREE_NONE) id = before; /* a tag or anchor precedes it */
+    if (id == PDL_YTREE_NONE) id = before; /* a tag or an anchor precedes the collection */
     if (id == PDL_YTREE_NONE || l->t->nodes[id].start > k->start) return false;
     uint32_t end = l->t->nodes[id].end;
     if (memchr(text_of(l) + k->start, '\n', end - k->start)) return false;
@@ -466,7 +466,7 @@ static size_t lines_at_end(const layout *l, const pdl_ytree_token *k) {
 static void put_gap_as_is(layout *l, size_t i, pdl_str gap) {
     const pdl_ytree_token *a = i ? &l->t->tokens[i - 1] : NULL;
     if (a && in_range(l, a->start, a->end)) {
-        size_t written = 0; /* empty lines that a block scalar keeps with `+` */
+        size_t written = 0; /* number of empty lines that a block scalar keeps with `+` */
         while (written < l->out->len && l->out->p[l->out->len - 1 - written] == '\n') written++;
         for (size_t n = lines_at_end(l, a); n > written; n--) pdl_buf_putc(l->out, '\n');
     }

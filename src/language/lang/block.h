@@ -166,8 +166,8 @@ pdl_val pdl_record_default(pdl_record record, const char *key);
 /* Returns the place of a field's key in a block, or the block's place when the field is not
  * written. */
 pdl_loc pdl_field_loc(const pdl_block *b, const char *key);
-/* Returns the help for an expression that cannot be read. n: the text that has the expression; may
- * be NULL. */
+/* Returns the help for an expression that cannot be read. n is the text that has the expression;
+ * may be NULL. */
 pdl_str pdl_fault_hint(const pdl_xfault *f, const pdl_node *n);
 
 /* Returns the place at which a failure of the block's action is shown, which is the place of the

@@ -550,7 +550,8 @@ static bool advise_indent(pdl_loader *l, pdl_diag *d, const pdl_node *n, const p
                     "when it belongs to the item in line %u, its column is that of the "
                     "item's other keys",
                     pdl_loc_line(pdl_node_loc(item)));
-    for (size_t i = l->p->diags.n; i > 0; i--) { /* the key may be the one that the item lacks */
+    /* the misplaced key may be the key that was reported as missing in the item */
+    for (size_t i = l->p->diags.n; i > 0; i--) {
         pdl_diag *lacks = &l->p->diags.p[i - 1];
         bool is_missing = pdl_str_is(pdl_str_of(lacks->code), "field-missing");
         if (is_missing && lacks->loc.start == pdl_node_loc(item).start &&

@@ -70,7 +70,8 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
         for (uint32_t k = 0; k < pair->value->n; k++) {
             const pdl_pair *inner = &pair->value->pairs[k];
             if (word_of(inner->key, keys, 1) == 0)
-                value = pdl_loader_tree(l, inner->value, c->loc); /* an error names the item */
+                /* errors in the value have the place of the item */
+                value = pdl_loader_tree(l, inner->value, c->loc);
             else
                 pdl_loader_unknown(l, inner->key, keys, 1);
         }

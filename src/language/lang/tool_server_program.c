@@ -169,8 +169,9 @@ static pdl_val optional_object(void) {
 
 /* Writes the function call_tool(name, arguments). renamed has the form "'a': 'b', ...", for the
  * tools that models call by another name. In this function and the next one, an omitted object is
- * empty. The object is not written with `default`, because `default` gives every part of the
- * object the labels of all its parts: `to` would be as untrusted as `body`. */
+ * empty. The object is not written with `default`, because `default` gives every part of the object
+ * the labels of all its parts. An argument `to` would then be as untrusted as an argument `body`.
+ */
 static pdl_val call_function(pdl_str server, pdl_str renamed) {
     pdl_val params = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("string"));
     params = pdl_dict_putz(params, "arguments", optional_object());

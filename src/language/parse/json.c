@@ -59,8 +59,8 @@ static void unescape(pdl_str text, pdl_buf *out) {
     }
 }
 
-/* Reads one level. *n: number of values in the list *out; when it is 1, *out is the
- * value itself. */
+/* Reads one level. *n gets the number of values in the list *out. When it is 1, *out is the value
+ * itself. */
 static bool read_level(pdl_str text, unsigned level, size_t *n, pdl_val *out, pdl_err *err) {
     *n = 1;
     if (pdl_json_read(text, PDL_JSON_PYTHON, out, NULL, err)) return true;

@@ -37,7 +37,7 @@ typedef struct {
     /* the lists in the container have different lengths, or it contains no lists */
     bool mixed;
     size_t width;     /* length of the last list in the container; 0 when it contains none */
-    pdl_val box, key; /* key: used while `waiting` is set */
+    pdl_val box, key; /* key is used while `waiting` is set */
 } box;
 
 typedef struct {
@@ -198,8 +198,8 @@ static void read_key_text(reader *r, pdl_val *out) {
     *out = pdl_textz("");
 }
 
-/* Reads the next key. Returns GOT_END when the text ends before a key. *from: the offset at which
- * the key begins. */
+/* Reads the next key. Returns GOT_END when the text ends before a key. *from gets the offset at
+ * which the key begins. */
 static step read_key(reader *r, size_t *from, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t begin = p->pos;
@@ -211,7 +211,7 @@ static step read_key(reader *r, size_t *from, pdl_val *out) {
         bool empty = is_empty(*out);
         if (empty) skip_remarks(r);
         if (!empty && p->pos == p->src.n && r->key_start > begin) {
-            r->barren = begin; /* the part without keys extends to the end of the text */
+            r->barren = begin; /* no key begins from here to the end of the text */
             r->barren_to = r->key_start;
         }
         if (!empty || rp_peek(p) == ':' || rp_peek(p) == '}') return GOT_VALUE;
@@ -580,7 +580,7 @@ static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
     return true;
 }
 
-/* Adds v to the values that were found so far. `listed`: a comma was between them. */
+/* Adds v to the values that were found so far. `listed` says whether a comma was between them. */
 static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
     size_t n = pdl_list_len(found);
     if (n && is_empty(v)) {

@@ -288,8 +288,8 @@ static bool key_ends_behind(token *t, size_t q) {
     return rp_at(r, i) == ':';
 }
 
-/* Returns true when the quote at the cursor is a part of the text. pair: it is one of two quotes
- * inside the string. */
+/* Returns true when the quote at the cursor is a part of the text. pair says whether it is one of
+ * two quotes inside the string. */
 static bool is_inner(token *t, bool pair) {
     if (pair) t->in_pair = !t->in_pair;
     return false;
@@ -393,8 +393,8 @@ static bool colon_ends(token *t) {
     return c == ',' || c == '}';
 }
 
-/* Returns true when nothing follows the brace at the cursor, or only the fence of a code block, and
- * the string does not end after it. */
+/* Returns true for the last brace: at most the fence of a code block follows the brace at the
+ * cursor, and the string does not end after it. */
 static bool is_last_brace(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1);
@@ -522,7 +522,7 @@ static pdl_val finish(token *t) {
     pdl_rp *r = t->r;
     t->closed = read_body(t);
     if (t->closed) r->pos += t->close.n;
-    if (t->opens) { /* the last character of the text also begins that key */
+    if (t->opens) { /* the quote at which the text ended also opens the next key */
         do r->pos--;
         while (((unsigned char)r->src.p[r->pos] & 0xc0) == 0x80);
     }

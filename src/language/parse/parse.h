@@ -73,8 +73,8 @@ pdl_parser_kind pdl_parser_find(pdl_str name, bool *found); /* ignores case */
 const char *pdl_parser_mode_name(pdl_parser_mode m);
 bool pdl_parser_mode_find(pdl_str name, pdl_parser_mode *out); /* ignores case */
 
-/* Makes a regex parser. groups: the keys of an object spec, in their order. The texts of the keys
- * are borrowed and must outlive the parser. */
+/* Makes a regex parser. groups has the keys of an object spec, in their order. The texts of the
+ * keys are borrowed and must outlive the parser. */
 pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
                              const pdl_str *groups, size_t n_groups, bool object_spec);
 pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);

@@ -74,7 +74,7 @@ PDL_MUST bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dy
                                     const pdl_resource **res);
 PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target,
                                       const pdl_resource **res);
-/* Returns the resource of which v is the root, otherwise res. */
+/* Returns the resource whose root is v, otherwise res. */
 const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res);
 
 /* --- keywords (schema_keywords.c)

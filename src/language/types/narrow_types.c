@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* The number of values that fit. shaped: any number of texts or lists fit, and all have a known
- * form. */
+/* The number of values that fit. shaped is set when any number of texts or lists fit and all have a
+ * known form. */
 typedef struct bound {
     uint64_t count; /* 0 when there are too many to count */
     bool shaped;

@@ -90,9 +90,9 @@ typedef struct pdl_problem {
      * enough. */
     pdl_str help;
     pdl_str near; /* the allowed field that was probably meant, or empty */
-    /* The type's tree and args_node have no step of the path. The problem is then printed at the
-     * place of the header line (the key `spec`, `args`, `return`), as in the reference; loc is the
-     * place of the value node. */
+    /* The path leads outside of the type's tree and of args_node. The problem is then printed at
+     * the place of the header line (the key `spec`, `args`, `return`), as in the reference; loc is
+     * the place of the value node. */
     bool at_header;
 } pdl_problem;
 

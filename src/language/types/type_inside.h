@@ -29,7 +29,8 @@ struct pdl_type {
     pdl_type_entry *fields;
     size_t n_fields;
     pdl_val schema; /* the form schema as written */
-    /* the compiled JSON Schema, in the outermost type alone, unless it is plain */
+    /* the compiled JSON Schema; set in the outermost type alone, and only when `plain` is not set
+     */
     pdl_schema *ready;
     pdl_str bad; /* the reason why the schema could not be made ready */
 };

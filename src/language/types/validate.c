@@ -182,8 +182,8 @@ bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s) {
     return hit && !c->stopped;
 }
 
-/* Runs the keywords of a schema object. late: this is the second pass, for keywords that depend on
- * the results of others. */
+/* Runs the keywords of a schema object. late says that this is the second pass, for keywords that
+ * depend on the results of others. */
 static bool run_pass(const pdl_kw_at *at, unsigned draft, bool late) {
     bool ok = true;
     size_t n = pdl_dict_len(at->schema);

@@ -2,7 +2,7 @@
  * takes the place of recursion.
  *
  * Each step requests tokens exactly when PyYAML's parser does: the scanner reads only as far as it
- * must. So when a text has two mistakes, the one that PyYAML reports is reported here, too.
+ * must. So when a text has two mistakes, this reader reports the same mistake as PyYAML.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -73,8 +73,8 @@ static bool fail_at(pdl_yreader *r, uint32_t off, const char *fmt, ...) {
     return false;
 }
 
-/* Fails at a token that is not expected. expected: the message, which ends before the name of the
- * token that is there. */
+/* Fails at a token that is not expected. `expected` is the message, which ends before the name of
+ * the found token. */
 PDL_COLD static bool fail_token(pdl_yreader *r, const pdl_ytoken *t, const char *expected) {
     return fail_at(r, t->start, "%s '%s'", expected, pdl_ytoken_name(t->kind));
 }
@@ -217,8 +217,8 @@ static bool alias_event(pdl_yreader *r, const pdl_ytoken *t, pdl_yevent *e) {
     return true;
 }
 
-/* Reads one node of the grammar. block: a block collection may begin here. dashes: a sequence in
- * the column of the mapping around it may begin here, too. */
+/* Reads one node of the grammar. With `block`, a block collection may begin here. With `dashes`, a
+ * sequence in the column of the mapping around it may begin here, too. */
 static bool node(pdl_yreader *r, bool block, bool dashes, pdl_yevent *e) {
     r->owed = true;
     const pdl_ytoken *t = peek(r);

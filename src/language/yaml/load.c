@@ -35,8 +35,8 @@ enum {
     LARGEST_POOL = 16384,
 };
 
-/* A problem of the construction phase. late: it is found when the content of the collection is
- * constructed, not with the node itself. */
+/* A problem of the construction phase. A `late` problem is found when the content of the collection
+ * is constructed, and not with the node itself. */
 typedef struct fault {
     const char *py_class;
     pdl_str msg;
@@ -469,7 +469,7 @@ static void merge_pairs(loader *l, yn *n, yn **kids, uint32_t pairs) {
     pdl_vec_fini(&all);
 }
 
-/* Ends a mapping. kids: keys and values alternating. Where the search for faults needs them, the
+/* Ends a mapping. kids has keys and values alternating. Where the search for faults needs them, the
  * entries are stored as written. */
 static void close_map(loader *l, yn *n, yn **kids, size_t count) {
     bool merges = false, special = false;

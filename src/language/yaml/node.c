@@ -33,7 +33,7 @@ const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair *
 /* --- places in a scalar's text: the source is read once more, counting the text it makes --- */
 
 /* A walk over a lexeme, which finds the source span of the bytes [from, to) of the scalar's text.
- * text: number of bytes of that text so far.
+ * `text` is the number of bytes of that text so far.
  */
 typedef struct node_walk {
     pdl_str s; /* source up to the end of the lexeme */
@@ -143,9 +143,9 @@ static void walk_plain(walk *w) {
     }
 }
 
-/* Returns the width of the indentation of a block scalar. It is found from the first line of the
- * text with content, because its source line is the indentation followed by this text. A number in
- * the header is not used, since it is relative to the parent. */
+/* Returns the width of the indentation of a block scalar. It is computed from the first line of the
+ * text that has content: the line in the source is the indentation, followed by this text. A number
+ * in the header is not used, since it is relative to the parent. */
 static size_t block_indent(const walk *w, pdl_str text) {
     size_t i = w->pos;
     size_t t = 0;

@@ -215,8 +215,8 @@ static size_t without_flow(const pdl_yreader *r) {
     return n;
 }
 
-/* Returns true when the document has no node yet. owed: a node has begun, but has no event yet, as
- * in pdl_yreader. */
+/* Returns true when the document has no node yet. owed says that a node has begun and has no event
+ * yet, as in pdl_yreader. */
 static bool is_before_root(const pdl_yreader *r, bool owed) {
     if (r->frames.n) return false;
     return r->doc == PDL_YD_FIRST || r->doc == PDL_YD_BARE || r->doc == PDL_YD_CONTENT ||
@@ -224,7 +224,7 @@ static bool is_before_root(const pdl_yreader *r, bool owed) {
 }
 
 /* Returns the first line, from `line` on, at which reading can continue; NULL when there is none.
- * *keep: the number of collections that stay open. */
+ * *keep gets the number of collections that stay open. */
 static const char *find_line(const pdl_yreader *r, const char *line, size_t *keep) {
     size_t n = without_flow(r);
     bool root = is_before_root(r, r->recovery->owed);

@@ -330,8 +330,8 @@ static bool fetch_flow_start(pdl_yscan *s, pdl_yt_kind kind) {
     return fetch_one(s, kind);
 }
 
-/* Ends a flow collection. The parser refuses the end of a collection that is not open before
- * anything else is read. */
+/* Ends a flow collection. When no collection is open, the parser refuses its end before anything
+ * else is read. */
 static bool fetch_flow_end(pdl_yscan *s, pdl_yt_kind kind) {
     if (!remove_key(s)) return false;
     if (s->flow) s->flow--;

@@ -19,7 +19,7 @@
 #include "yaml/node.h"
 #include "yaml/tree.h"
 
-/* X(id, name). name: the token in PyYAML's messages. */
+/* X(id, name). The name is that of the token in PyYAML's messages. */
 #define PDL_YAML_TOKENS(X)                                                                         \
     X(DEAD, "")                         /* a candidate that was no key */                          \
     X(CANDIDATE, "")                    /* a key may follow */                                     \
@@ -200,7 +200,7 @@ static inline uint32_t pdl_ycolumn(pdl_yscan *s) {
                                          : pdl_ycolumn_slow(s, s->pos);
 }
 
-/* Fails at `at`. Always returns false. shown: the message ends with the character there. */
+/* Fails at `at`. Always returns false. With `shown`, the message ends with the character there. */
 PDL_PRINTF(3, 4) bool pdl_yfail(pdl_yscan *s, const char *at, const char *fmt, ...);
 PDL_PRINTF(4, 5)
 bool pdl_yfail_shown(pdl_yscan *s, const char *at, const char *shown, const char *fmt, ...);

@@ -84,8 +84,8 @@ static inline bool ends_plain(const pdl_yscan *s, const char *p) {
     }
 }
 
-/* Returns the end of the part of a plain scalar on the line of p. *next: the place after the blanks
- * that follow this part. */
+/* Returns the end of the part of a plain scalar on the line of p. *next gets the place after the
+ * blanks that follow this part. */
 static inline const char *plain_line(const pdl_yscan *s, const char *start, const char **next) {
     for (const char *p = start;; p++) {
         p = s->flow ? pdl_yrun(p, PDL_YC_FLOW) : pdl_yrun(p, PDL_YC_BLOCK);
@@ -96,8 +96,8 @@ static inline const char *plain_line(const pdl_yscan *s, const char *start, cons
     }
 }
 
-/* Skips line ends and blanks up to the next line with content. *last: the last line end that was
- * skipped. Returns false at `---` or `...`. */
+/* Skips line ends and blanks up to the next line with content. *last gets the last line end that
+ * was skipped. Returns false at `---` or `...`. */
 static bool pass_lines(pdl_yscan *s, const char **last) {
     for (;;) {
         uint32_t n = pdl_ybreak(s->pos);
@@ -334,7 +334,8 @@ static void pass_breaks(pdl_yscan *s, int32_t indent, const char **breaks_end) {
     }
 }
 
-/* Reads the text from s->pos. breaks: where its first blank lines begin. Returns its end. */
+/* Reads the text from s->pos. breaks is the place where its first blank lines begin. Returns the
+ * end of the text. */
 static const char *read_lines(pdl_yscan *s, bool folded, char chomp, int32_t indent,
                               const char *breaks, const char *breaks_end) {
     const char *last = NULL; /* the line end after the last line with content */

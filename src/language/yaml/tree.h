@@ -19,7 +19,7 @@
 #include "base/source.h"
 #include "yaml/node.h"
 
-/* X(id, name). name: the kind in outlines. */
+/* X(id, name). The name is that of the kind in outlines. */
 #define PDL_YTREE_TOKENS(X)                                                                        \
     X(COMMENT, "comment") /* from '#' to the end of the line */                                    \
     X(SKIPPED, "skipped") /* text that recovery skipped; may have several lines */                 \

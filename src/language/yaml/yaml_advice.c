@@ -10,8 +10,8 @@
 #include "base/banned.h"
 
 /* A failure: the text, the offset where reading failed, the offset where the current token began,
- * and the offset of the outermost open bracket. When no bracket is open, the last one is the length
- * of the text. */
+ * and the offset of the outermost open bracket. When no bracket is open, the offset of the bracket
+ * is the length of the text. */
 typedef struct place {
     pdl_str text;
     size_t at, context, bracket;

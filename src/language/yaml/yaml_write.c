@@ -109,7 +109,8 @@ static void put_literal(writer *w, pdl_str s, size_t indent) {
     while (tail < s.n && s.p[s.n - 1 - tail] == '\n') tail++;
     pdl_buf_putc(w->out, '|');
     if (s.p[first] == ' ' || first)
-        pdl_buf_putc(w->out, '2'); /* the text does not show the indentation */
+        /* the first line is empty or begins with a blank, so the header states the indentation */
+        pdl_buf_putc(w->out, '2');
     if (tail != 1) pdl_buf_putc(w->out, tail ? '+' : '-');
     for (size_t from = 0; from < s.n;) {
         size_t to = pdl_str_find(s, PDL_STR("\n"), from);

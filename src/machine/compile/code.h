@@ -24,7 +24,7 @@ typedef struct pdl_ins {
     uint32_t c;
 } pdl_ins;
 
-/* The source of an instruction. expr: the text that a message quotes after "Error during the
+/* The source of an instruction. expr is the text that a message quotes after "Error during the
  * evaluation of". */
 typedef struct pdl_srcsite {
     const pdl_expr *expr; /* NULL when the instruction is a step of a block */

@@ -14,7 +14,7 @@
 #include "compile/code.h"
 
 /* Compiles a whole program; keeps p, which must have a main block. Names are interned in `names`,
- * which must outlive the code. trace: adds the instructions that report the values of fields. */
+ * which must outlive the code. With `trace`, the code also reports the values of fields. */
 pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace);
 
 /* Compiles without the bodies of functions, which are compiled when they are first called: the

@@ -91,7 +91,7 @@ void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 /* These emit trees and small leaf blocks (emit_data.c). */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
 /* Emits the parts of retry, budget or an aggregator in the order of records.def; a part that is not
- * written gets its default, or is absent. base: the struct into which the field was read. */
+ * written gets its default, or is absent. base is the struct into which the field was read. */
 void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base);
 /* Does the same as pdl_emit_tree. Errors of expressions in t get the place loc. */
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc);

@@ -39,7 +39,7 @@ static void emit_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
         emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }
 
-/* Emits blocks of which only the last one prints. */
+/* Emits blocks. Only the last of them prints. */
 static void emit_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockinfo *info) {
     if (!items->n) {
         pdl_emit_const(e, pdl_null());

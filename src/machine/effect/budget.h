@@ -73,7 +73,7 @@ PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_
  * then. An error of kind budget names its budget, so that a replay, which counts nothing, also
  * finds it. */
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
-/* Fills err with the error that the limit of an item in b is reached. why: the message, such as
+/* Fills err with the error that the limit of an item in b is reached. why is the message, such as
  * "the budget of 3 calls is spent". Always returns false. */
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
 /* Fills err with the error that the seconds of b are used up. Always returns false. */

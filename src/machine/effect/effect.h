@@ -84,8 +84,8 @@ typedef struct pdl_effect_sink {
 
 /* Counts the requests of an effect, so that the service recognises a request that is sent again
  * after a crash. name gives the text of its Idempotency-Key (32 hex digits and a NUL) when a
- * request is sent; answered gets the status of each whole answer. part: the number of the request
- * when the effect is sent in several requests. */
+ * request is sent; answered gets the status of each whole answer. `part` is the number of the
+ * request when the effect is sent in several requests. */
 typedef struct pdl_sender {
     void *user;
     void (*name)(void *user, uint32_t effect, uint32_t part, char out[33]);
@@ -231,10 +231,10 @@ PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets,
                                          pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* Calls fn for each URL that the program names, until fn returns false: for a request to the web,
- * or for a call of a model or of embeddings and its fallbacks. labels: the labels of the URL and of
- * the values that contain it. A part that is nested too deep to be examined is passed as a whole.
- * Returns false when fn has returned false. */
+/* Calls fn for each URL that the program names, until fn returns false. e is a request to the web,
+ * or a call of a model or of embeddings, whose fallbacks count, too. labels has the labels of the
+ * URL and of the values that contain it. A part that is nested too deep to be examined is passed as
+ * a whole. Returns false when fn has returned false. */
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user);
 
@@ -293,7 +293,7 @@ uint64_t pdl_world_put_output(pdl_world *w);
 
 /* Called by a world: answers e with value, which it takes, and frees e. */
 void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds);
-/* Answers e with an error. Takes the content of err. seconds: as in pdl_reply. */
+/* Answers e with an error. Takes the content of err. seconds is as in pdl_reply. */
 void pdl_effect_refuse(pdl_effect *e, pdl_err *err);
 void pdl_effect_refuse_after(pdl_effect *e, pdl_err *err, double seconds);
 

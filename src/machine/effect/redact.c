@@ -34,7 +34,7 @@ enum {
     MAX_TAILS = 100,
 };
 
-/* An edge of the tree, in a hash table. key: from << 8 | byte, plus one, since 0 is an empty
+/* An edge of the tree, in a hash table. The key is from << 8 | byte, plus one, since 0 is an empty
  * slot. */
 typedef struct edge {
     uint64_t key;
@@ -143,8 +143,9 @@ bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text) {
  * ENTITIES_DEEP: &amp;lt; also means <. */
 typedef enum { AS_IT_IS, ESCAPED, NUMBERED, PERCENT, ENTITIES, ENTITIES_DEEP, N_WRITINGS } writing;
 
-/* The state of a search at one position of t. at: how far t was read; end: where the longest secret
- * found so far ends, 0 when none was found. cut: t ends before the answer is known. */
+/* The state of a search at one position of t. t was read up to `at`. The longest secret found so
+ * far ends at `end`, which is 0 when none was found. `cut` says that t ends before the answer is
+ * known. */
 typedef struct redact_walk {
     const pdl_secrets *s;
     pdl_str t;
@@ -198,7 +199,7 @@ static size_t run_at(const walk *w, size_t at) {
 }
 
 /* Returns the code point whose hexadecimal digits follow "\u". A pair of surrogates is one code
- * point, written as two such escapes. *n: number of bytes from the first digit to the last,
+ * point, written as two such escapes. *n gets the number of bytes from the first digit to the last,
  * including the "\u" between a pair. */
 static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     int32_t high = number_at(w, at, 4);
@@ -271,8 +272,8 @@ static size_t ampersand_at(walk *w, size_t at) {
     return n && u < w->t.n && w->t.p[u] == 'u' && number_at(w, u + 1, 4) == '&' ? n + 5 : 0;
 }
 
-/* Returns the code point of "amp;", "#38;" or "#x26;" at `at`; -1 when there is no entity. *n: the
- * number of its bytes. */
+/* Returns the code point of "amp;", "#38;" or "#x26;" at `at`; -1 when there is no entity. *n gets
+ * the number of its bytes. */
 static int32_t entity_at(walk *w, size_t at, size_t *n) {
     static const struct {
         const char *name;
@@ -297,8 +298,8 @@ static int32_t entity_at(walk *w, size_t at, size_t *n) {
     return v > MAX_POINT || (v >= 0xd800 && v <= 0xdfff) ? -1 : v;
 }
 
-/* Reads a character that is written as an entity. deep: the ampersand of an entity may be an entity
- * itself, at any depth. */
+/* Reads a character that is written as an entity. With `deep`, the ampersand of an entity may be an
+ * entity itself, at any depth. */
 static bool take_entity(walk *w, bool deep) {
     char utf8[4];
     size_t n = 0, at = w->at + ampersand_at(w, w->at), from = at;
@@ -339,8 +340,8 @@ static bool is_shortened(const walk *w, size_t from) {
 }
 
 /* Returns how many bytes of t at `at` are a secret in this spelling; 0 when there is no secret.
- * node: the node of the tree after the bytes of the secret that were cut off before t; 0 when no
- * bytes were cut off. */
+ * When t begins inside of a secret, `node` is the node of the tree after the bytes that were cut
+ * off; otherwise it is 0. */
 static size_t match_so(walk *w, size_t at, uint32_t node, writing how) {
     w->at = at;
     w->node = node;

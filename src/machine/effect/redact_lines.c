@@ -19,7 +19,7 @@ enum {
     MAX_HELD = 1 << 14, /* bytes of lines that wait for the possible rest of a secret */
 };
 
-/* A text in quotes. at: its offset in the joined text of its group. */
+/* A text in quotes. `at` is its offset in the joined text of its group. */
 typedef struct token {
     size_t from, to, at;
 } token;
@@ -31,7 +31,7 @@ typedef struct group {
     PDL_VEC(token) tokens;
 } group;
 
-/* Bytes that are removed from the lines. shown: a mark is written in place of the secret. */
+/* Bytes that are removed from the lines. With `shown`, a mark is written in place of the secret. */
 typedef struct edit {
     size_t from, to;
     bool shown;

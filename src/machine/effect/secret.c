@@ -96,8 +96,9 @@ static bool is_shown_part(pdl_str name) {
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* The parts of a URL, borrowed. user: what precedes the @, with colon and password; query: after
- * the question mark; fragment: after the number sign. All are empty when the text is not a URL. */
+/* The parts of a URL, borrowed. `user` precedes the @, with colon and password. `query` follows the
+ * question mark, and `fragment` follows the number sign. All are empty when the text is not a URL.
+ */
 typedef struct address {
     pdl_str scheme, user, rest, query, fragment;
     bool has_user, has_query;
@@ -207,9 +208,9 @@ static void note_user(pdl_secrets *s, pdl_str user) {
     pdl_buf_fini(&plain);
 }
 
-/* Registers the values of "name=value;name=value". A value may contain a semicolon, so three
- * forms are registered: each part alone, each part with the following parts that have no name,
- * and everything from the first value on. in_query: parts that only select something are not
+/* Registers the values of "name=value;name=value". A value may contain a semicolon, so three forms
+ * are registered: each part alone, each part with the following parts that have no name, and
+ * everything from the first value on. With in_query, parts that only select something are not
  * secrets. */
 static void note_values(pdl_secrets *s, pdl_str text, bool in_query) {
     pdl_str all = text, name, value, run = {NULL, 0};

@@ -67,8 +67,8 @@ typedef struct chunk {
 struct pdl_later {
     pdl_sink next;
     pdl_sink follower; /* the second sink; its `event` is NULL when there is none */
-    /* The follower has got all events before this one; NULL when it has got none of the kept ones.
-     * The entry may be the one after the last event. */
+    /* The first entry that the follower has not got; NULL when it has got none of the kept events.
+     * It may be the entry after the last event. */
     chunk *at;
     size_t at_entry;
     size_t seen; /* number of events so far */

@@ -211,7 +211,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     pdl_fold_node_over(f, n);
 }
 
-/* Returns the message of an error, which may be text that the trace does not show. Owned. e: the
+/* Returns the message of an error, which may be text that the trace does not show. Owned. e is the
  * effect that failed; NULL when no effect failed. */
 static char *failure_text(const pdl_fold *f, const pdl_err *err, const pdl_effect *e) {
     if (!err || !err->msg) return pdl_str_dup(PDL_STR(""));
@@ -344,7 +344,7 @@ static pdl_val attempts_shown(const pdl_fold *f, pdl_vref attempts, const pdl_ef
     return out;
 }
 
-/* Records how a call was made. how: the value of the event, {attempts, structured}, or absent. */
+/* Records how a call was made. how is the value of the event, {attempts, structured}, or absent. */
 static void note_call(pdl_fold *f, fold_node *n, pdl_vref how, const pdl_effect *e) {
     static const char *const names[][2] = {{"attempts", "pdl__attempts"},
                                            {"structured", "pdl__structured"}};

@@ -17,8 +17,8 @@ enum { FOLD_DEEPEST_ATTEMPT = 64 };
 /* Writes the attempt of n that has just failed with this message, as an item of n->attempts.
  * Returns false when the trace does not show it. */
 bool pdl_fold_keep_attempt(pdl_fold *f, fold_node *n, const char *message, int64_t now);
-/* Marks the parts of n, except its definitions, as parts of a failed attempt. kept: the trace shows
- * that attempt. */
+/* Marks the parts of n, except its definitions, as parts of a failed attempt. kept says whether the
+ * trace shows that attempt. */
 void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept);
 
 /* Called when the trace drops n and keeps only its last part. */

@@ -277,7 +277,7 @@ static size_t hole_from(pdl_str s, size_t i) {
     return i;
 }
 
-/* Writes s except an incomplete hole at its end. *n: the number of bytes that were used. */
+/* Writes s except an incomplete hole at its end. *n gets the number of bytes that were used. */
 static bool fill(writer *w, pdl_str s, size_t *n) {
     size_t from = 0, i = 0;
     while ((i = hole_from(s, i)) < s.n) {

@@ -200,8 +200,8 @@ bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
 /* --- fold_same.c: lists that repeat one before them ------------------------------------------ */
 
 /* Returns how many of the first messages of v (list or context) another block has already; 0 when
- * no block has any. *id (owned) is the id of that block. own: the model of the node; NULL when it
- * may not be named. */
+ * no block has any. *id (owned) is the id of that block. own is the model of the node; NULL when
+ * the model may not be named. */
 size_t pdl_fold_same(const pdl_fold *f, const fold_node *n, const fold_own *own, fold_list which,
                      pdl_vref v, pdl_val *id);
 pdl_val pdl_fold_rest(pdl_vref v, size_t from); /* the messages from this index on */

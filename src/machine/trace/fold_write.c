@@ -346,8 +346,8 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
  * text already. */
 static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
 
-/* Adds the timing. of_call: dict is the call of a model, and not the input that is written for the
- * call. */
+/* Adds the timing. of_call says that dict is the call of a model, and not the input that is written
+ * for the call. */
 static pdl_val add_timing(const view_of *v, bool of_call, pdl_val dict) {
     const fold_node *n = v->node;
     of_call = of_call && !v->fold->whole;

@@ -27,7 +27,7 @@ static inline pdl_closure *closure_of(pdl_vref v) {
 pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info);
 /* Pushes the frame of a call from an expression. Takes func and the arguments. */
 pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *args, pdl_err *err);
-/* Executes RETURN. *ended: the fiber has no frames left. */
+/* Executes RETURN. Sets *ended when the fiber has no frames left. */
 pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended);
 /* Starts a call from outside, by Python code that has a function. A new fiber runs the call, and
  * `done` gets the result. Takes the values. */

@@ -157,7 +157,7 @@ typedef struct pdl_random_source {
     pdl_err err; /* the reason why no seed could be read: the run fails */
 } pdl_random_source;
 void pdl_random_source_end(pdl_random_source *s);
-/* Returns true when there is no error, unless the source was asked for a number. */
+/* Returns true when the source has no error, or when it was asked for a number. */
 bool pdl_random_source_ok(const pdl_random_source *s);
 
 #endif

@@ -27,8 +27,8 @@ static inline pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
     }
     return PDL_STEP_DONE;
 }
-/* Waits for the fiber's calls numbered `from` and later. raise: fails with the error of the first
- * failed call among them. */
+/* Waits for the fiber's calls numbered `from` and later. With `raise`, fails with the error of the
+ * first failed call among them. */
 pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err);
 /* Fails with the error of the first failed call that ends the run even when its reply is not used.
  * Returns true when there is no such call. */

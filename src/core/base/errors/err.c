@@ -39,7 +39,7 @@ int pdl_err_exit_code(const pdl_err *err) {
 
 /* A message may repeat a value of the program, which may be a gigabyte of text. */
 PDL_PRINTF(1, 0) static char *format(const char *fmt, va_list ap) {
-    enum { SHORT = 512 }; /* bytes: most messages are shorter and are formatted once */
+    enum { SHORT = 512 }; /* number of bytes; most messages are shorter and are formatted once */
     char first[SHORT];
     va_list again;
     va_copy(again, ap);

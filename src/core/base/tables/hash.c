@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* Odd constants of which about half of the bits are set. They come from the fractional parts of the
+/* Odd constants. About half of their bits are set. They come from the fractional parts of the
  * square roots of 2, 3 and 5. */
 #define MIX_A UINT64_C(0x6a09e667f3bcc909)
 #define MIX_B UINT64_C(0xbb67ae8584caa73b)
@@ -111,7 +111,8 @@ static void schedule(const unsigned char block[64], uint32_t w[64]) {
     }
 }
 
-/* Each round gives the eight numbers other names. Moving them instead took half of the time. */
+/* Each round renames the eight numbers instead of moving them, which would take half of the time of
+ * a round. */
 void pdl_sha_block(uint32_t state[8], const unsigned char block[64]) {
     uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4],
                     f = state[5], g = state[6], h = state[7];

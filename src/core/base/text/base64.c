@@ -36,7 +36,7 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c ==
 
 bool pdl_base64_read(pdl_str text, pdl_buf *out) {
     uint32_t bits = 0;
-    size_t i = 0, n = 0; /* n: number of digits so far */
+    size_t i = 0, n = 0; /* n is the number of digits so far */
     for (; i < text.n && text.p[i] != '='; i++) {
         int d = digit(text.p[i]);
         if (is_blank(text.p[i])) continue;

@@ -144,7 +144,7 @@ bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
     if (!n) return true;
     if (!pdl_err_memory(err, n)) return false;
     if (b->len + n >= b->cap)
-        /* without room for more bytes, because a filled buffer rarely grows further */
+        /* the buffer gets no room for further bytes, because a filled buffer rarely grows */
         resize(b, b->len + n + 1);
     return append_units(b, unit, n, err);
 }

@@ -25,8 +25,8 @@ static bool is_special(unsigned char c) { return c < FIRST_PRINTABLE || c == '"'
 
 enum { STEP = 16 };
 
-/* Returns how many of the STEP bytes at p come before the first special byte. high: a bit for each
- * byte that is not ASCII. */
+/* Returns how many of the STEP bytes at p come before the first special byte. *high gets a bit for
+ * each byte that is not ASCII. */
 static size_t count_plain(const char *p, unsigned *high) {
     __m128i w = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i last_control = _mm_set1_epi8(FIRST_PRINTABLE - 1);

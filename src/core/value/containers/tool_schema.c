@@ -19,8 +19,7 @@ static bool allows_object(pdl_vref type) {
     return found;
 }
 
-/* Returns true when the schema describes arguments, even if it does so in another part than
- * `properties`. */
+/* Returns true when `properties` or another part of the schema describes arguments. */
 static bool describes_arguments(pdl_vref schema) {
     static const char *const elsewhere[] = {"$ref", "allOf", "anyOf", "oneOf"};
     pdl_vref props = pdl_member(schema, "properties");

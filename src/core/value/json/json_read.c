@@ -1,10 +1,10 @@
 /* json_read.c -- see json_read.h. Open containers are on an explicit stack.
  *
- * Allocation is most of the work of reading JSON, so two measures save allocations. An object is
- * guessed to have the keys of the last one that began with the same key. The object is made at
- * once; as long as the text agrees, keys are compared instead of read, and values are read into
- * their place. Values of other open containers are kept on one stack until their container closes,
- * which is then made in its exact size.
+ * Allocation is most of the work of reading JSON, so two measures save allocations. First, an
+ * object is expected to have the keys of the last object that began with the same key. The object
+ * is made at once; as long as the text agrees, keys are compared instead of read, and values are
+ * read into their place. Second, values of other open containers are kept on one stack until their
+ * container closes, which is then made in its exact size.
  *
  * Functions that read take the cursor and return it after what they read, or NULL on failure,
  * because a cursor in a register is much cheaper than one in a member of the reader. Messages and

@@ -12,8 +12,8 @@
 /* Returns the object of this text, shared with earlier equal ones. */
 pdl_val pdl_json_intern(pdl_json_keys *keys, pdl_str text);
 
-/* Returns the first bytes of the first key of an object, which begins at p. Shapes are found by
- * them. */
+/* Returns the first bytes of the first key of an object, which begins at p. The cache finds shapes
+ * by these bytes. */
 uint64_t pdl_json_begin(const char *p, const char *end);
 /* Returns the shape of the last object that had these first bytes, as a guess, or NULL. The text of
  * its keys needs no escapes. */

@@ -95,7 +95,7 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 /* --- repetition ------------------------------------------------------------------------------- */
 
 /* Reads n as a number of copies; a negative number means no copies. Fails when the copies would be
- * larger than max. unit: size of one copy. */
+ * larger than max. unit is the size of one copy. */
 static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *err) {
     int64_t k;
     if (!pdl_int_get(n, &k))

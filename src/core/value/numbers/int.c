@@ -505,8 +505,8 @@ void pdl_int_write(pdl_vref v, int base, pdl_buf *out) {
     mpz_clear(z);
 }
 
-/* Makes an integer from digits in a base. The digits were checked and are NUL-terminated. neg: the
- * result is negated. */
+/* Makes an integer from digits in a base. The digits were checked and are NUL-terminated. With neg,
+ * the result is negated. */
 static bool read_digits(const char *digits, size_t n, int base, bool neg, pdl_val *out) {
     /* each further digit has at least this many bits */
     size_t zeros = strspn(digits, "0"), each = 0;

@@ -8,8 +8,8 @@
  *
  * An array has the messages of the longest node that holds it, and no others. A message may have a
  * shorter context as its content, as "${ pdl_context }" makes one, and that context may hold the
- * array in which the message is. An array that kept this message after its last node was freed
- * would form a cycle with it, and neither would ever be freed.
+ * array in which the message is. If an array kept such a message after its last node was freed, the
+ * message and the array would own each other, and would never be freed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -75,7 +75,7 @@ static ctx *ctx_of(pdl_vref v) {
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const ctx *c = (const ctx *)(const void *)o;
     if (c->kind != ONE) return i == 0 ? c->left : i == 1 ? c->right : pdl_absent();
-    if (i < 2) return i ? c->content : c->role; /* a message has both */
+    if (i < 2) return i ? c->content : c->role; /* a message has a role and a content */
     pdl_vref rest[] = {c->extra, c->wire, c->source};
     size_t n = 2; /* the first absent child ends the children */
     for (size_t k = 0; k < sizeof rest / sizeof rest[0]; k++)

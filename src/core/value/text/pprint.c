@@ -201,8 +201,8 @@ static bool fits(pdl_str s, span at, int room) {
     return repr_columns(pdl_str_sub(s, at.from, at.to)) <= (size_t)room;
 }
 
-/* Divides the line [at.from, at.to) of s at blanks. last_room: number of columns for the text that
- * ends the whole string. */
+/* Divides the line [at.from, at.to) of s at blanks. last_room is the number of columns for the text
+ * that ends the whole string. */
 static void cut_line(pdl_str s, span at, int room, int last_room, chunks *out) {
     pdl_str line = pdl_str_sub(s, 0, at.to);
     span now = {at.from, at.from};

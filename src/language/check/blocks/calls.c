@@ -1,5 +1,5 @@
-/* calls.c -- checks calls. Calls are those of functions of the program, by `call:` or in an
- * expression, those of methods and functions of templates, and uses of filters and tests.
+/* calls.c -- checks calls of functions of the program (by `call:` or in an expression), calls of
+ * methods and functions of templates, and uses of filters and tests.
  *
  * `call:` checks its arguments against the types of the parameters before the body runs, so a wrong
  * argument is an error. A call in an expression does not check the types. There a wrong argument is

@@ -17,7 +17,7 @@ static pdl_str no_name(void) { return (pdl_str){0}; }
 typedef enum { UNKNOWN_TRUTH, ALWAYS, NEVER } truth;
 
 /* Returns the truth of a condition without variables. A condition on a variable is unknown even
- * when the variable has a constant value, because the author may mean it as a setting. type: the
+ * when the variable has a constant value, because the author may mean it as a setting. type is the
  * type of the condition. */
 static truth truth_of(const pdl_tree *t, const pdl_ty *type) {
     if (!t) return UNKNOWN_TRUTH;
@@ -398,7 +398,7 @@ static const pdl_ty *check_text(pdl_checker *c, const pdl_b_text *b) {
     return b->items.n == 1 && t->has_value && pdl_is_str(t->value) ? t : &pdl_ty_str;
 }
 
-/* Checks blocks and returns the join of their types. *last: the type of the last block. */
+/* Checks blocks and returns the join of their types. *last gets the type of the last block. */
 static const pdl_ty *check_items(pdl_checker *c, const pdl_blocks *items, const pdl_ty **last) {
     const pdl_ty *all = NULL;
     *last = NULL;

@@ -37,7 +37,8 @@ static void on_node(void *user, const pdl_xnode *x) {
     p->changes = true;
 }
 
-/* Returns true for a part that is a text of the program, or a variable that has one. */
+/* Returns true for a part that is a text of the program, or a variable whose value is such a text.
+ */
 static bool is_text(pdl_checker *c, const pdl_xnode *x) {
     if (x->kind == PDL_X_TEXT) return pdl_checker_has_letter(x->u.text);
     if (x->kind == PDL_X_OUTPUT && x->u.list.n == 1) x = x->u.list.p[0];

@@ -97,14 +97,14 @@ static bool can_move(const prompt *p, const sentence *one, size_t first) {
            !has_letter(p, first, one->to) && !(before && s.p[before - 1] == ':');
 }
 
-/* Returns where the last sentence ends; 0 when the text does not end with a whole one. */
+/* Returns where the last sentence ends; 0 when the text does not end with a whole sentence. */
 static size_t end_of(pdl_str s) {
     size_t end = s.n;
     while (end && (s.p[end - 1] == '\n' || s.p[end - 1] == ' ')) end--;
     return is_ended(s, end) ? end : 0;
 }
 
-/* Finds the one sentence that changes and has others after it. */
+/* Finds the one sentence that changes and is followed by other sentences. */
 static bool find_sentence(prompt *p, size_t end, uint32_t first, uint32_t last, sentence *out) {
     size_t at = 0;
     do {

@@ -1,5 +1,5 @@
-/* norway.c -- the rule norway: words that YAML 1.1 does not read as text, such as `no` (also the
- * code of Norway), which is false, 12:30, which is 750, 010, which is 8, and 1_000.
+/* norway.c -- the rule norway: words that YAML 1.1 does not read as text. `no` (also the code of
+ * Norway) is false, 12:30 is 750, 010 is 8, and 1_000 is 1000.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

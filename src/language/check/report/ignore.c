@@ -79,7 +79,8 @@ static const searched *search(ignores *g, const pdl_source *src) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), at);
         pdl_str names =
             pdl_str_sub(text, at + sizeof WORDS - 1, end == PDL_NOT_FOUND ? text.n : end);
-        if (names.n && is_name(names.p[0])) continue; /* the word is longer than the mark */
+        /* the mark is only the beginning of a longer word */
+        if (names.n && is_name(names.p[0])) continue;
         *pdl_vec_push(&g->all) = (ignored){src, line_of(g, src, hash), names};
     }
     s.to = g->all.n;
@@ -163,7 +164,7 @@ static bool is_wanted(ignores *g, pdl_diag *d, const uint8_t *levels) {
     return !is_ignored_at(g, d->loc, d->code) && !is_ignored_at(g, d->mark, d->code);
 }
 
-/* Sets g for the diagnostics. Takes g. */
+/* Applies the levels and the comments in g to the diagnostics of p. Releases the content of g. */
 static void settle(pdl_program *p, ignores *g, const uint8_t *levels) {
     size_t kept = 0;
     for (size_t i = 0; i < p->diags.n; i++)

@@ -127,7 +127,8 @@ static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     pdl_checker *c = in->c;
     pdl_arena *a = pdl_checker_arena(c);
     size_t mark = pdl_scope_mark(&c->scope);
-    /* decided: a constant condition has chosen a branch, so no later branch ever runs */
+    /* decided is set when a constant condition has chosen a branch, so that no later branch ever
+     * runs */
     bool sure = c->sure, dead = c->dead, decided = dead;
     const pdl_ty *t = NULL;
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {

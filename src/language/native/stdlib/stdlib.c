@@ -1,6 +1,6 @@
 /* stdlib.c -- functions that lib/stdlib.pdl cannot write in PDL: probabilities of a judge's answer,
- * an error of the program, text shown at once; and the table of all natives of stdlib, of which
- * the larger ones are in the other files of this folder.
+ * an error of the program, text shown at once; and the table of all natives of stdlib. The larger
+ * natives are in the other files of this folder.
  *
  * A judge answers `true` or `false`, perhaps with a capital letter, in quotes, or before an
  * explanation. The raw response has, for each token of the answer, the other tokens that the model
@@ -97,9 +97,9 @@ static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     return true;
 }
 
-/* Finds the tokens that were weighed where the answer was decided. That is the last token with
- * which the answer may begin; with an explanation it is the first one, because the explanation
- * after the answer may have such tokens, too. */
+/* Finds the tokens that were weighed where the answer was decided. The answer was decided at the
+ * last token with which it may begin. With an explanation it was decided at the first such token,
+ * because the explanation after the answer may have such tokens, too. */
 static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *top, pdl_err *err) {
     pdl_vref logprobs, content;
     if (!member(choice, "logprobs", &logprobs, err) ||

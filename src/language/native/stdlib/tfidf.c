@@ -21,7 +21,7 @@ typedef struct {
 } term;
 
 typedef struct {
-    pdl_buf lower; /* the text of which the words of the vocabulary are slices */
+    pdl_buf lower; /* the words of the vocabulary are slices of this text */
     PDL_VEC(term) terms;
     double length;
 } text;

@@ -296,8 +296,8 @@ static pdl_val redirected(pdl_vref request, pdl_val url, int64_t status) {
     return r;
 }
 
-/* Returns the request to which a reply redirects; null when it does not redirect. left: number of
- * redirects that may still follow. */
+/* Returns the request to which a reply redirects; null when it does not redirect. `left` is the
+ * number of redirects that may still follow. */
 bool pdl_g_http_next(PDL_ARGS) {
     pdl_vref request = argv[0], reply = argv[1];
     pdl_vref headers = pdl_is_dict(reply) ? pdl_dict_getz(reply, "headers") : pdl_absent();

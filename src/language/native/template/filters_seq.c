@@ -359,7 +359,7 @@ bool pdl_f_unique(PDL_ARGS) {
 
 /* --- join ------------------------------------------------------------------------------------- */
 
-/* Makes a text of each item. *any_safe: a text is marked as safe. */
+/* Makes a text of each item. Sets *any_safe when a text is marked as safe. */
 static bool texts_of(const pdl_native_env *env, const pdl_getter *g, pdl_vref items, pdl_val *out,
                      bool *any_safe, pdl_err *err) {
     pdl_val r = pdl_list_new(pdl_list_len(items));

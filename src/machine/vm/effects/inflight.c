@@ -484,7 +484,8 @@ static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     assert(f->n_open > 0);
     f->n_open--;
     bool known = lo < f->calls.n &&
-                 f->calls.p[lo].id == c->id; /* false: the call belongs to an abandoned attempt */
+                 /* false when the call belongs to an abandoned attempt */
+                 f->calls.p[lo].id == c->id;
     if (known) {
         bool attribute = c->kind == PDL_EFFECT_object && !f->calls.p[lo].raises;
         f->calls.p[lo].failed = failed;

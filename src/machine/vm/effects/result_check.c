@@ -33,7 +33,7 @@ static bool fits_type(pdl_run *r, const pdl_type *t, pdl_vref v) {
 }
 
 /* Chooses one of several JSON values in a reply (thoughts, an example, the answer). When the list
- * of all values does not fit the spec, the last value that fits is taken. *v: the parser's result
+ * of all values does not fit the spec, the last value that fits is taken. *v is the parser's result
  * for the text. */
 static void take_fitting(pdl_run *r, const pdl_block *b, pdl_vref text, pdl_val *v) {
     const pdl_parser *p = b->rare->parser->parser;

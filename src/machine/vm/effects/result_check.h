@@ -25,7 +25,7 @@ pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_er
 /* A parser or spec of a block, to be applied to the reply of a model call. It runs when the reply
  * arrives. */
 struct pdl_stage;
-/* Runs a stage. reply: the reply of the call, which may say why the text is not what was
+/* Runs a stage. reply is the reply of the call, which may say why the text is not what was
  * requested. */
 void pdl_vm_run_stage(pdl_run *r, struct pdl_stage *s, pdl_vref reply);
 

@@ -14,7 +14,7 @@
 void pdl_vm_start_attr(pdl_fiber *f, pdl_val handle, pdl_val name);
 void pdl_vm_start_item(pdl_fiber *f, pdl_val handle, pdl_val key);
 void pdl_vm_start_iter(pdl_fiber *f, pdl_val handle);
-/* Starts a call. name: the name of a method, or absent. */
+/* Starts a call. name is the name of a method, or absent. */
 void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs);
 /* pdl_vm_start_slice takes an object and three bounds from the stack, pdl_vm_start_unary takes an
  * object, and pdl_vm_start_binary takes two operands. */
@@ -29,8 +29,8 @@ const char *pdl_vm_arith_text(pdl_arith op);
 bool pdl_vm_has_object(pdl_vref v);
 /* Returns true when one of the n topmost values is an object, or may contain one. */
 bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
-/* Applies a filter to a value that is an object or holds some. *done: the result replaced the
- * operands. Otherwise the caller calls the native, and then pdl_object_filter_end. */
+/* Applies a filter to a value that is an object or holds some. Sets *done when the result has
+ * replaced the operands. Otherwise the caller calls the native, and then pdl_object_filter_end. */
 pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_err *err);
 void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh);
 /* Starts a method that formats objects, and replaces its operands. Returns false for

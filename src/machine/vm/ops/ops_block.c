@@ -167,10 +167,10 @@ void pdl_op_SURVIVED(pdl_fiber *f) {
     f->control |= f->attempt_control;
 }
 
-/* Pushes the number of choices so far, which CHOSEN compares. The result of one choice among
- * constants is as bounded as the value that chose it. A text of several such results is less
- * bounded. So each result gets its own labels here, and pdl_label_combined marks a text that is
- * made of several as unbounded. */
+/* Pushes the number of choices so far, which CHOSEN compares with the number after the choice. The
+ * result of one choice among constants is as bounded as the value that chose it, but a text of
+ * several such results is not. So CHOSEN gives each result its labels, and pdl_label_combined marks
+ * a text that is made of several results as unbounded. */
 void pdl_op_CHOICE(pdl_fiber *f) { push(f, pdl_int(f->choices)); }
 
 void pdl_op_CHOSEN(pdl_fiber *f) {
@@ -340,7 +340,8 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_val shown =
-        pdl_redact_labelled(f->run->opt.redaction, pdl_keep(v)); /* each part by its own label */
+        /* each part is redacted by its own label */
+        pdl_redact_labelled(f->run->opt.redaction, pdl_keep(v));
     bool ok = pdl_stringify(shown, &b, err);
     if (ok) pdl_out_text(f, pdl_buf_str(&b), look, pdl_label_of(shown));
     pdl_drop(shown);

@@ -71,8 +71,8 @@ static bool is_new_keyword(const pdl_callsig *sh, pdl_str name, pdl_err *err) {
     return true;
 }
 
-/* Orders the arguments on top of the stack as the call signature says. first: number of values
- * below them that count as positional (a receiver). */
+/* Orders the arguments on top of the stack as the call signature says. `first` is the number of
+ * values below them that count as positional (a receiver). */
 static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s, pdl_err *err) {
     size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
     pdl_val *base = f->stack.p + f->stack.n - n - first;
@@ -142,7 +142,7 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
 }
 
 /* Makes the promise of the effect that a native requests, see PDL_N_EFFECT. Takes ownership of
- * asked. label: the label of the value that chose the native. */
+ * asked. label is the label of the value that chose the native. */
 static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_val *out,
                             pdl_err *err) {
     pdl_effect_kind kind;
@@ -163,8 +163,8 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_va
     return st;
 }
 
-/* Drops the n values below the frame that a call pushed above its arguments. has_value: a value for
- * the routine of the frame is on top of the stack. */
+/* Drops the n values below the frame that a call pushed above its arguments. has_value says that a
+ * value for the routine of the frame is on top of the stack. */
 static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     pdl_vm_frame *fr = frame(f);
     pdl_val value = has_value ? pop(f) : pdl_absent();
@@ -174,8 +174,8 @@ static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     return PDL_STEP_DONE;
 }
 
-/* Calls callee with the arguments that lay_out has ordered. Pushes the result, or a frame. drop:
- * number of values below the result that are then removed. */
+/* Calls callee with the arguments that lay_out has ordered. Pushes the result, or a frame. drop is
+ * the number of values below the result that are then removed. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
     pdl_val out = pdl_absent();
     bool handled = false;

@@ -149,8 +149,8 @@ static bool check_processor(const pdl_b_model *b, pdl_vref v, pdl_err *err) {
                pdl_type_name(v));
 }
 
-/* Makes the request. model: the name of the model, or the processor of a block that has no
- * model. */
+/* Makes the request. model is the name of the model, or the processor of a block that has no model.
+ */
 static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pdl_val messages,
                           pdl_val params) {
     pdl_val r = pdl_dict_new(6);

@@ -174,8 +174,8 @@ static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
 }
 
 /* Follows a path of keys from v. The value of each attribute on the path is kept in its object.
- * *open: the promise of the first attribute that has not arrived yet, or absent. Borrowed. forget:
- * drops the kept attributes. */
+ * *open gets the promise of the first attribute that has not arrived yet, borrowed, or absent. With
+ * `forget`, the kept attributes are dropped. */
 static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vref *open,
                    pdl_err *err) {
     pdl_val at = pdl_keep(v), next;
@@ -203,7 +203,7 @@ static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vre
 }
 
 /* Resolves the attributes of all items along all paths. All of them are requested before the first
- * is waited for. forget: the filter has ended, so the fetched attributes are dropped. */
+ * is waited for. With `forget`, the filter has ended, and the fetched attributes are dropped. */
 static pdl_step look(pdl_fiber *f, pdl_vref items, pdl_vref paths, bool forget, pdl_err *err) {
     pdl_vref first = pdl_absent(), open;
     for (size_t i = 0; i < pdl_list_len(items); i++)
@@ -250,8 +250,8 @@ static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsig
     return maps && (use_of(pdl_str_get(args[0])) & COUNTS) ? "" : NULL;
 }
 
-/* Returns true when the worker executes the filter. *operator: the operator with which the filter
- * selects. */
+/* Returns true when the worker executes the filter. *operator gets the operator with which the
+ * filter selects. */
 static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use,
                           const char **operator) {
     pdl_vref x = f->stack.p[f->stack.n - 1 - pdl_vm_arg_count(sh)];

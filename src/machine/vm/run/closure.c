@@ -283,7 +283,7 @@ static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *
     return s;
 }
 
-/* Enters a function. label: the label of the value that holds the function. Where the policy
+/* Enters a function. label is the label of the value that holds the function. Where the policy
  * watches plans (control: plans), the function counts as a plan with this label. */
 static void enter_function(pdl_fiber *f, pdl_label label) {
     pdl_vm_enter_chosen(f, label);

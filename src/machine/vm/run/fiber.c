@@ -334,8 +334,8 @@ void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc
     err->loc = loc;
 }
 
-/* Puts a text before the message. The text is followed by a quotation of the expression. at: offset
- * of the fault; of a long expression, only the surroundings of the fault are quoted. */
+/* Puts a text before the message. The text is followed by a quotation of the expression. `at` is
+ * the offset of the fault. A long expression is quoted only around the fault. */
 static void put_in_front(const char *what, const pdl_expr *expr, size_t at, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s ", what);
@@ -507,7 +507,8 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
         frame_note(f, fr, err);
         if (f->frames.n > 1 && enters_library(fr)) {
             pdl_err_move_to_call(err, fr->loc);
-            err->skips_library = !fr->code->stdlib; /* its functions are words of the language */
+            /* the functions of the standard library are words of the language */
+            err->skips_library = !fr->code->stdlib;
         }
         if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);
         pdl_vm_keep_code(f->run, fr->code);

@@ -131,7 +131,8 @@ static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref v
 }
 
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
-    pdl_compile_functions(code); /* the check below finds out whether one of them reads messages */
+    /* the check below finds out whether one of the functions reads messages */
+    pdl_compile_functions(code);
     pdl_fiber *f = pdl_fiber_new(r, code, 0);
     r->fibers.main = f;
     r->output.print_silent = messages_are_read(r, code, variables) ? 0 : MESSAGES_UNREAD;

@@ -57,7 +57,7 @@ static bool count_others(const pdl_b_call *b, const pdl_closure *c, pdl_vref arg
     *n = 0;
     for (size_t i = 0; i < pdl_dict_len(args); i++) {
         pdl_vref key = pdl_dict_key_at(args, i);
-        if (!pdl_is_str(key)) continue; /* the check of the named arguments refuses it */
+        if (!pdl_is_str(key)) continue; /* the check of the named arguments refuses such a key */
         if (!pdl_vm_tool_takes(c, pdl_str_get(key), pdl_label_of(key) | pdl_label_of(args), err)) {
             pdl_err_at(err, loc_of_argument(b, pdl_str_get(key)));
             return false;
