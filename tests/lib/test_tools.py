@@ -33,7 +33,7 @@ NO_TOOLS = [
     ("[{name: weather, run: said}]", "the tool weather has no function to run: give its record `run`"),
     ("[weather]", "a tool is a function or a record, and this is the text weather"),
 ]
-WRONG = "Error: city: 3 should be of type <class 'str'>"
+WRONG = "Error: city: 3 should be a string"
 
 
 def told(agent_name, outcome, text, nth=0):

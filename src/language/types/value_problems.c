@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "value/json_write.h"
 #include "value/text.h"
+#include "value/type_words.h"
 
 #include "base/banned.h"
 
@@ -180,28 +181,20 @@ static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
 
 /* --- scalars ---------------------------------------------------------------------------------- */
 
-/* The types, and the words for them. Only the first N_SCALARS are types of values without parts;
- * the other two occur with an enum. */
-static const struct {
-    const char *word, *text, *plain;
-} classes[] = {{"null", " should be of type None", "null"},
-               {"string", " should be of type <class 'str'>", "a string"},
-               {"boolean", " should be of type <class 'bool'>", "a boolean"},
-               {"integer", " should be of type <class 'int'>", "an integer"},
-               {"number", " should be of type <class 'float'>", "a number"},
-               {"array", " should be of type <class 'list'>", "a list"},
-               {"object", " should be of type <class 'dict'>", "an object"}};
-enum { N_CLASSES = sizeof classes / sizeof *classes, N_SCALARS = 5 };
-
+/* Python's words are the text of the reference, which the conformance kit compares. The help has
+ * those of JSON. */
 static void add_wrong_class(pdl_analysis *an, const pdl_step *at, pdl_vref v, int row) {
-    add_problem(an, at, v, classes[row].text, pdl_absent());
-    add_help(an, v, classes[row].plain);
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, " should be of type %s", pdl_type_words[row].python);
+    add_problem(an, at, v, pdl_buf_z(&b), pdl_absent());
+    add_help(an, v, pdl_type_words[row].plain);
+    pdl_buf_fini(&b);
 }
 
 /* Returns the row of a type among the first n rows, or -1. */
 static int class_of(pdl_vref word, int n) {
     for (int i = 0; i < n; i++)
-        if (pdl_text_is(word, classes[i].word)) return i;
+        if (pdl_text_is(word, pdl_type_words[i].json)) return i;
     return -1;
 }
 
@@ -233,7 +226,7 @@ static void add_choice(pdl_analysis *an, const pdl_step *at, pdl_vref v, pdl_vre
 
 static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     pdl_vref word = pdl_dict_getz(s, "type"), choices = pdl_dict_getz(s, "enum");
-    int row = class_of(word, N_CLASSES);
+    int row = class_of(word, PDL_N_TYPE_WORDS);
     if (row >= 0 && !fits_class(v, word)) add_wrong_class(an, at, v, row);
     if (pdl_is_list(choices) && !is_among(v, choices)) add_choice(an, at, v, choices);
 }
@@ -390,7 +383,7 @@ static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     an->c->depth++;
     pdl_vref word = pdl_dict_getz(s, "type"), target = local_target(an, s),
              members = pdl_dict_getz(s, "anyOf");
-    if (class_of(word, N_SCALARS) >= 0 || pdl_is_list(pdl_dict_getz(s, "enum")))
+    if (class_of(word, PDL_N_SCALAR_WORDS) >= 0 || pdl_is_list(pdl_dict_getz(s, "enum")))
         walk_base(an, s, v, at);
     else if (!pdl_is_absent(target))
         walk(an, target, v, at);

@@ -14,6 +14,7 @@
 #include "value/json_write.h"
 #include "value/member.h"
 #include "value/parts_text.h"
+#include "value/type_words.h"
 
 #include "base/banned.h"
 
@@ -262,7 +263,11 @@ bool pdl_g_tool_error(PDL_ARGS) {
     size_t nl = pdl_str_rfind(s, PDL_STR("\n"));
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "Error: ");
-    pdl_buf_put(&b, without_place(nl == PDL_NOT_FOUND ? s : pdl_str_sub(s, nl + 1, s.n)));
+    s = without_place(nl == PDL_NOT_FOUND ? s : pdl_str_sub(s, nl + 1, s.n));
+    if (pdl_str_is(pdl_member_str(argv[0], "kind"), "type"))
+        pdl_put_plain_types(s, &b);
+    else
+        pdl_buf_put(&b, s);
     *out = pdl_text_of_buf(&b);
     return true;
 }

@@ -22,6 +22,7 @@
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/text.h"
+#include "value/type_words.h"
 #include "vm/closure.h"
 #include "vm/effects/result_check.h"
 #include "vm/fiber.h"
@@ -228,6 +229,8 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     PDL_PUT(&b, "An error occurred in a PDL block. Error details: ");
     if (hidden)
         pdl_redaction_put(f->run->opt.redaction, label, &b);
+    else if (a->err.kind == PDL_E_type)
+        pdl_put_plain_types(pdl_str_of(a->err.msg), &b);
     else
         pdl_buf_put(&b, pdl_str_of(a->err.msg));
     pdl_buf_putc(&b, '\n');

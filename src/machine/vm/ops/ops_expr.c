@@ -11,6 +11,7 @@
 #include "value/pyvalues.h"
 #include "value/shape.h"
 #include "value/text.h"
+#include "value/type_words.h"
 #include "vm/closure.h"
 #include "vm/err_span.h"
 #include "vm/fiber.h"
@@ -31,12 +32,13 @@ static double env_random(void *user) { return pdl_run_random(((pdl_fiber *)user)
 
 static void env_show(void *user, pdl_str text, pdl_label label) { pdl_out_show(user, text, label); }
 
-/* Names a wrong field by its path, since the value is not in the program's text. */
+/* Names a wrong field by its path, since the value is not in the program's text. Models read the
+ * text: their calls of tools are checked so. */
 static void put_problem(pdl_buf *b, const pdl_problem *p) {
     pdl_str path = p->path.n && p->path.p[0] == '.' ? pdl_str_sub(p->path, 1, p->path.n) : p->path;
     if (b->len) PDL_PUT(b, "; ");
     if (path.n) pdl_buf_putf(b, "%.*s: ", PDL_FMT(path));
-    pdl_buf_put(b, p->text);
+    pdl_put_plain_types(p->text, b);
 }
 
 static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {

@@ -10,6 +10,7 @@
 #include "lang/tool_server_program.h"
 #include "value/context.h"
 #include "value/text.h"
+#include "value/type_words.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"
@@ -52,7 +53,7 @@ pdl_step pdl_op_READ_FILE(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     }
     if (!pdl_is_str(name)) {
         pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "read"),
-                    "read should be a file name but is of type <class '%s'>", pdl_type_name(name));
+                    "read should be a file name but is %s", pdl_type_plain(name));
         return PDL_STEP_FAIL;
     }
     pdl_buf path = PDL_BUF;

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
+#include "value/type_words.h"
 #include "vm/closure.h"
 #include "vm/effect_key.h"
 #include "vm/fiber.h"
@@ -96,8 +97,8 @@ static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool ha
         }
         if (!pdl_is_str(name))
             return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                               "names inside the For block must be strings but got <class '%s'>",
-                               pdl_type_name(name));
+                               "names inside the For block must be strings but got %s",
+                               pdl_type_plain(name));
         l->names[i] = pdl_intern(f->run->opt.names, pdl_str_get(name));
         if (i == 0)
             l->len = seq_len(l->lists[0]);

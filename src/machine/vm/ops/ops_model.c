@@ -8,6 +8,7 @@
 
 #include "value/context.h"
 #include "value/text.h"
+#include "value/type_words.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/inflight_limit.h"
@@ -143,10 +144,9 @@ static pdl_vref processor_model(pdl_vref processor) {
 
 static bool check_processor(const pdl_b_model *b, pdl_vref v, pdl_err *err) {
     return pdl_is_dict(v) ||
-           pdl_err_set(
-               err, PDL_E_type, pdl_field_loc(&b->head, "processor"),
-               "processor should be an object {type, model, backend} but is of type <class '%s'>",
-               pdl_type_name(v));
+           pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "processor"),
+                       "processor should be an object {type, model, backend} but is %s",
+                       pdl_type_plain(v));
 }
 
 /* Makes the request. model is the name of the model, or the processor of a block that has no model.
@@ -217,7 +217,7 @@ pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_val params, messages, traced;
     if (b->model && !pdl_is_str(model)) {
         pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "model"),
-                    "model should be a string but is of type <class '%s'>", pdl_type_name(model));
+                    "model should be a string but is %s", pdl_type_plain(model));
         return PDL_STEP_FAIL;
     }
     if (!b->model && !check_processor(b, model, err)) return PDL_STEP_FAIL;
