@@ -1,7 +1,7 @@
-/* _objects.c -- passes objects of Python to the library by reference. Operations of expressions on
- * such objects are executed here, and Python gets the same objects back. The library has a
- * pdlpy_bound for each object. The library may call the functions of this file with or without the
- * interpreter lock.
+/* _objects.c -- passes objects of Python to the library by reference. When an expression uses such
+ * an object, this file executes the operation. When a value goes back to Python, Python gets the
+ * same object. The library has a pdlpy_bound for each object. The library may call the functions of
+ * this file with or without the interpreter lock.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -31,8 +31,8 @@ static void drop(PyObject *capsule) {
 }
 
 /* Returns the key of an object in `origins`. The key is the address of the object. With `inside`,
- * it is the negative address: the key for the origins of what calls and attributes of the object
- * give. */
+ * it is the negative address, under which `origins` has the origins of the object's attributes and
+ * of the results of its calls. */
 static PyObject *key_of(PyObject *object, bool inside) {
     PyObject *address = PyLong_FromVoidPtr(object);
     if (!address || !inside) return address;

@@ -100,7 +100,7 @@ def _annotation(schema: Any) -> Any:
 
 
 def signature_of(schema: dict[str, Any]) -> inspect.Signature:
-    """Returns the parameters of a function of a program. Optional ones have the default None."""
+    """Returns the parameters of a function of a program. Optional parameters have the default None."""
     needed = schema.get("required", ())
     empty = inspect.Parameter.empty
     parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_annotation(s),

@@ -320,7 +320,7 @@ class Program(RootModel):
     """A whole program. Its block is `root`."""
 
     FIELDS = (Field("root", make=_block),)
-    _source: Any = None  # the text from which it was read: _run.Source
+    _source: Any = None  # the text from which the program was read, a _run.Source
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Any:

@@ -233,8 +233,8 @@ static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
     return there && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Makes a temporary journal for an output that is a stream. It only holds rows that wait until
- * earlier rows were written. */
+/* Makes a temporary journal for an output that is a stream. The journal only holds rows that wait
+ * for earlier rows. */
 static bool make_scratch(batch *b, pdl_err *err) {
     const char *folder = getenv("TMPDIR");
     pdl_buf name = PDL_BUF;
@@ -431,7 +431,7 @@ static bool check_input(batch *b, pdl_err *err) {
 static const char retry_key[] = "retry";
 
 /* Lets failed rows run again. When all rows were finished, the answers of earlier uploads are not
- * needed. Otherwise, the rows that were in flight use the successful answers of those uploads. */
+ * needed. Otherwise, the rows that were in flight use the successful answers of earlier uploads. */
 static bool begin_retry(batch *b, pdl_err *err) {
     uint64_t all;
     pdl_buf going = PDL_BUF;

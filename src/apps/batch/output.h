@@ -23,8 +23,8 @@ void pdl_batch_output_type(pdl_batch_output *s, const char *type);
 void pdl_batch_output_source(pdl_batch_output *s, const pdl_table *input);
 /* Adds a row, which is given as a JSON object. Errors: io, type (the object has other columns). */
 PDL_MUST bool pdl_batch_output_put(pdl_batch_output *s, pdl_str json, pdl_err *err);
-/* Writes everything that was put into the file. With sync, also writes it to the disk. *size gets
- * the bytes of the file, or the rows of the table. */
+/* Writes all added rows to the file. With sync, also waits until the disk has them. *size gets the
+ * bytes of the file, or the rows of the table. */
 PDL_MUST bool pdl_batch_output_flush(pdl_batch_output *s, bool sync, uint64_t *size, pdl_err *err);
 /* Completes the table. Files of some formats appear only then. changed is set when this process has
  * finished rows. Error: io. */

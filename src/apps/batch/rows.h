@@ -89,7 +89,7 @@ typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_r
  * Without wait, the result may be LATER. Error: io. */
 PDL_MUST pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err);
 /* Calls fn with each row of a table, until fn returns false. limit is the maximum number of rows; 0
- * means all. Returns false when fn did, and when reading fails. */
+ * means all. Returns false when fn returned false, or when the table cannot be read. */
 PDL_MUST bool pdl_rows_each(const pdl_table *t, bool types, uint64_t limit,
                             bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row,
                                        pdl_err *err),

@@ -5,8 +5,8 @@
  * commit, and appends to the output the rows whose turn has come. Ordered output follows the input:
  * a row that is finished before an earlier one stays in the journal alone. Now and then a mark is
  * put into the journal. It says how many bytes the output has, and how many rows these bytes
- * contain. A batch that continues truncates the output there and appends the rest from the journal
- * again, so that every row is in it exactly once.
+ * contain. A batch that continues truncates the output to this length and appends the rest from the
+ * journal again, so that the output has every row exactly once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

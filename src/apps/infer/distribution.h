@@ -33,7 +33,7 @@ typedef struct distribution {
 PDL_MUST bool pdl_distribution_open(distribution *d, population *p, pdl_err *err);
 void pdl_distribution_fini(distribution *d);
 /* Returns true when the invariants hold: each distinct value has one text, by which it is found;
- * each result has a weight and is one of the values, and no value is without a result. */
+ * each result has a weight and is one of the values, and each value has a result. */
 bool pdl_distribution_ok(const distribution *d);
 /* Adds the result of a particle. Sets *which to the number of the value. Error: the result cannot
  * be compared, or --by raises an error. */

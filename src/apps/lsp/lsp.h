@@ -4,8 +4,8 @@
  * blocks. `pdl lsp` (pdl_lsp_serve) connects it to standard input and output; the tests and the
  * fuzz target call it directly. Expensive work that no request needs (diagnostics of a file that is
  * being typed, the index of a workspace) is done in pieces by pdl_lsp_work. The transport calls it
- * only when there is no message. So a request never waits for work whose result it would make
- * useless.
+ * only when there is no message. So a message of the client is always handled first. An edit, for
+ * example, does not wait for diagnostics of the old text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,8 @@
 /* method.c -- runs the method of a search, which is a program, and answers its requests. A method
  * is a module with a function `search`, which gets `engine` and returns {winner, certain}. The
- * functions of `engine` are functions of the host program. While the method waits for one of them,
- * candidates are evaluated in other sessions. docs/manual/optimize.md describes them.
+ * functions of `engine` are functions of the host program. While the method waits for such a
+ * function, candidates are evaluated in other sessions. docs/manual/optimize.md describes the
+ * functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

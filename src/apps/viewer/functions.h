@@ -28,8 +28,8 @@ void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module);
  * nodes of the boxes, at least up to this box. */
 const pdl_node *pdl_functions_called(const pdl_functions *f, const pdl_doc *d, uint32_t call,
                                      const pdl_node *const *nodes);
-/* Returns the body that a call in an expression ran, by the place in the trace; NULL when the trace
- * has none, or when its file is not known. */
+/* Returns the body that a call in an expression ran. The trace has the place of the body. Returns
+ * NULL when the trace has no place, or when the file of the place is not known. */
 const pdl_node *pdl_functions_placed(const pdl_functions *f, const pdl_box *call);
 void pdl_functions_fini(pdl_functions *f);
 

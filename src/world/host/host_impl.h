@@ -1,9 +1,9 @@
 /* host_impl.h -- the state that the files of the host world share.
  *
- *   `host.c`       the world; read, source, sleep, now, random.
- *   `file_write.c` files that stay open, encodings.
- *   `standard_input.c`      standard input.
- *   `approval.c`   questions of a policy, on the terminal.
+ *   `host.c`             the world; read, source, sleep, now, random.
+ *   `file_write.c`       files that stay open, encodings.
+ *   `standard_input.c`   standard input.
+ *   `approval.c`         questions of a policy, on the terminal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -87,8 +87,8 @@ PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_er
 /* Notes that the program or the inputs of the run have changed: rows that no effect uses are then
  * reported. */
 void pdl_durable_is_other(pdl_durable *d);
-/* Compares the text of the program that runs. Returns false when it has changed; rows that are not
- * reused are then noted. */
+/* Compares the text of the program that runs. Returns false when the text has changed; rows that
+ * are not reused are then noted. */
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
 /* For pdl_sinks.now in a run that only replays. Returns the recorded time at which the answer that

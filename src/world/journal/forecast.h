@@ -1,7 +1,7 @@
 /* forecast.h -- predicts for a waiting run whether its resume, with the present program, would
  * continue, send requests again or stop (spec know 2).
  *
- * The forecast is made by a run that is opened with PDL_DURABLE_CHECK. That run does what the
+ * The forecast is made by a run that is opened with PDL_DURABLE_CHECK. This run does what the
  * resume would do, up to the requests that the journal cannot answer.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -20,8 +20,8 @@ PDL_MUST bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf
 /* Opens an existing file. writes: the caller will add rows. Errors: io, replay (not a journal,
  * damaged, of another version). */
 PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err);
-/* Holds one read lock until the file is closed, so that all statements see the file as it is now
- * and need no lock each. May be called only for a file that was opened for reading. */
+/* Holds one read lock until the file is closed. So all statements see the file as it is now, and no
+ * statement takes a separate lock. May be called only for a file that was opened for reading. */
 PDL_MUST bool pdl_store_hold(pdl_store *s, pdl_err *err);
 /* Returns true when the file begins like a journal of this schema. Returns false when the file
  * cannot be read. */
@@ -65,7 +65,7 @@ typedef struct store_effect {
     /* number of the run in a file with several runs; 0 in a file with one run */
     int64_t run;
     int64_t key; /* hash of these columns: place, seq, kind, hash */
-    /* hash of the parent's place (without numbers in sequences), kind and hash */
+    /* hash of `kind`, `hash` and the place of the parent block without its numbers in sequences */
     int64_t parent_key;
     pdl_str place, kind, hash, request;
     uint32_t seq;

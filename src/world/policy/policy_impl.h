@@ -1,18 +1,18 @@
 /* policy_impl.h -- the types and functions that the files of policy share.
  *
- *   `policy_read.c`  YAML -> policies, every problem at once.
- *   `judge.c`        rules and labels -> verdict.
- *   `readers.c`      who may read a value.
- *   `policy_sets.c`  makes and frees sets of policies.
- *   `path_glob.c`    names and paths against patterns.
- *   `useless_rules.c`     rules without effect.
- *   `sinks.c`         an effect -> the sinks that it would reach.
- *   `launchers.c`    commands that start others; shell_words.c: the script of a shell.
- *   `sources.c`      the effects that a value came from.
- *   `questions.c`    messages and questions.
- *   `tool_lock.c`    definitions of tools against lock files.
- *   `approvals.c`    effects that wait for a person.
- *   `policy_world.c` the world.
+ *   `policy_read.c`     YAML -> policies, every problem at once.
+ *   `judge.c`           rules and labels -> verdict.
+ *   `readers.c`         who may read a value.
+ *   `policy_sets.c`     makes and frees sets of policies.
+ *   `path_glob.c`       names and paths against patterns.
+ *   `useless_rules.c`   rules without effect.
+ *   `sinks.c`           an effect -> the sinks that it would reach.
+ *   `launchers.c`       commands that start others; shell_words.c: the script of a shell.
+ *   `sources.c`         the effects that a value came from.
+ *   `questions.c`       messages and questions.
+ *   `tool_lock.c`       definitions of tools against lock files.
+ *   `approvals.c`       effects that wait for a person.
+ *   `policy_world.c`    the world.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

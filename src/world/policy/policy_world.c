@@ -375,7 +375,8 @@ static void tool_reply(void *user, const pdl_effect *e, const pdl_reply *reply) 
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
-/* A tool may write files on this machine. */
+/* Forwards the use of a tool. A tool may write files on this machine, so new and changed files may
+ * have the labels of the call. */
 static void watch_tool(policy_front *r, pdl_effect *e) {
     pdl_label label = pdl_label_of(e->request) | e->control | e->chosen;
     pdl_ways_note(&r->files.own.ways, r->opt.folder);

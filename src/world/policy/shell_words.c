@@ -138,7 +138,7 @@ static bool read_part(shell_script *s, half_word *w) {
     }
 }
 
-/* Reads a word and adds it. Returns false when its meaning is not certain. */
+/* Reads a word and adds it. Returns false when the meaning of the word is not certain. */
 static bool read_word(shell_script *s) {
     half_word w = {.text = PDL_BUF};
     bool ok = true, glob = false;

@@ -92,7 +92,7 @@ void pdl_spec_split(const char *text, path_list *parts) {
     pdl_buf_fini(&b);
 }
 
-/* Joins the arguments that hold the instructions. Returns their number. */
+/* Joins the arguments that hold the instructions. Returns the number of these arguments. */
 static size_t join_parts(char **argv, pdl_buf *out) {
     size_t i = 0;
     for (; argv[i]; i++) {

@@ -1,14 +1,14 @@
 /* planted_files.c -- reports files that confined code left in folders that it may write, and that
  * programs run at their start.
  *
- * In a folder of `write:` such files cannot be made: their names are mounted over. In a folder that
- * the code makes itself there is nothing to mount over, so the code can create such files there. No
- * rule of the kernel is about names: Landlock's rules are about files that exist, and a filter of
- * system calls sees no paths. The parts of a bare repository have common names, so these are not
- * reserved anywhere. A file that is found after the run is not removed, because the user or another
- * program may have made it meanwhile; it is reported before the user enters the folder. A file may
- * have been replaced by another file of the same name, so the identity of each file is remembered
- * together with its name.
+ * Code cannot make such files directly in a folder of `write:`, because the names of these files
+ * are mounted over. In a folder that the code makes itself there is nothing to mount over, so the
+ * code can make these files there. No rule of the kernel is about names: Landlock's rules are about
+ * files that exist, and a filter of system calls sees no paths. The parts of a bare repository have
+ * common names, so these are not reserved anywhere. A file that is found after the run is not
+ * removed, because the user or another program may have made it meanwhile; it is reported before
+ * the user enters the folder. A file may have been replaced by another file of the same name, so
+ * the identity of each file is remembered together with its name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,31 +1,30 @@
 /* sandbox_impl.h -- the types and functions that the files of the sandbox share.
  *
- *   `sandbox_profile.c` profiles: reading, defaults, narrowing.
- *   `hidden_paths.c`    what in a folder is masked or protected.
- *   `links.c`           links on the way to a file.
+ *   `sandbox_profile.c`       profiles: reading, defaults, narrowing.
+ *   `hidden_paths.c`          what in a folder is masked or protected.
+ *   `links.c`                 links on the way to a file.
  *   `planted_files.c`         start files that are new after a run.
- *   `sandbox.c`         profile and machine -> the instructions of the helper.
- *   `confused_deputy.c`          actions of the engine for confined code, or in folders that it may
- * write.
- *   `net_items.c`       the items of `net:`.
- *   `sandbox_errors.c`             messages of the ends that are not the command's.
- *   `helper_instructions.c`            the instructions of the helper as text.
- *   `command_environment.c`       the environment of the command, passed through the helper.
+ *   `sandbox.c`               profile and machine -> the instructions of the helper.
+ *   `confused_deputy.c`       what the engine does for confined code, and in its folders.
+ *   `net_items.c`             the items of `net:`.
+ *   `sandbox_errors.c`        messages about ends that the helper causes.
+ *   `helper_instructions.c`   the instructions of the helper as text.
+ *   `command_environment.c`   the environment of the command, passed through the helper.
  *
  * In linux/:
- *   `probe.c`           the abilities of the machine.
- *   `confine.c`         the helper: outside, waits, answers signals, limits processes.
- *   `processes.c`       the processes of a sandbox.
- *   `namespaces.c`      namespaces and mounts with direct system calls.
- *   `bwrap.c`           namespaces and mounts by bubblewrap.
- *   `restrict.c`        the helper: limits, Landlock, seccomp, then the command.
- *   `seccomp.c`         the filter of system calls.
- *   `sockets.c`         unix sockets inside.
- *   `helper_messages.c`            messages between the processes of the helper.
- *   `proxy.c`           the network of a profile with `net:`.
+ *   `probe.c`                 the abilities of the machine.
+ *   `confine.c`               the helper: outside, waits, answers signals, limits processes.
+ *   `processes.c`             the processes of a sandbox.
+ *   `namespaces.c`            namespaces and mounts with direct system calls.
+ *   `bwrap.c`                 namespaces and mounts by bubblewrap.
+ *   `restrict.c`              the helper: limits, Landlock, seccomp, then the command.
+ *   `seccomp.c`               the filter of system calls.
+ *   `sockets.c`               unix sockets inside.
+ *   `helper_messages.c`       messages between the processes of the helper.
+ *   `proxy.c`                 the network of a profile with `net:`.
  *
  * In darwin/:
- *   `seatbelt.c`        the abilities of macOS; the helper with sandbox-exec.
+ *   `seatbelt.c`              the abilities of macOS; the helper with sandbox-exec.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -262,8 +262,8 @@ def _leave(in_code=True):
 
 
 def _obey(block):
-    """Called in user code: ends the block if the run has cancelled it. A block that continues nevertheless gets the
-    next signal."""
+    """Called in user code: ends the block if the run has cancelled it. A block that catches the interrupt and
+    continues gets the next signal."""
     while _state.interrupted:
         block.user_code = block.notified = False
         _state.interrupted = False

@@ -1,6 +1,6 @@
 /* cmd_docs.c -- pdl docs WORD...: the manual in the terminal. The section that fits best is shown,
- * and other sections that have all the words are listed. When none has all of them, those that have
- * the most are listed.
+ * and other sections that have all the words are listed. When no section has all words, the
+ * sections that have the most words are listed.
  *
  * Words in a heading weigh more than words in a text, and a text weighs more when the words are a
  * larger part of it. A word that many sections have weighs less. A word that most sections have,

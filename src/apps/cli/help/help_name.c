@@ -95,7 +95,7 @@ static given_words words_of(pdl_str text) {
     return out;
 }
 
-/* Returns the length of the longest run of words that a message shares with those given. */
+/* Returns the length of the longest run of words that a message shares with the given words. */
 static size_t longest_run(pdl_str message, const given_words *given) {
     size_t runs[MAX_WORDS + 1] = {0}, best = 0;
     while (message.n) {

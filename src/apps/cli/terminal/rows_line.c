@@ -33,8 +33,8 @@ void pdl_cli_put_time(pdl_buf *out, double s) {
         pdl_buf_putf(out, "%.0f h %02d min", floor(s / 3600), (int)fmod(s / 60, 60));
 }
 
-/* Appends an estimate of the time that is left. Only the part of the input that was read is known,
- * and some of its rows are still running. */
+/* Appends an estimate of the time that is left. The estimate assumes that the rest of the input
+ * takes as much time for each byte as the finished rows took. */
 static void put_left(pdl_buf *out, const pdl_batch_totals *t) {
     double part = t->all_bytes ? (double)t->bytes / (double)t->all_bytes : 0;
     if (t->open) part *= (double)t->finished / (double)(t->finished + t->open);

@@ -1,6 +1,6 @@
 /* symtype.c -- finds the type of a variable in its block; see symtype.h. A spec, a parser or the
- * kind of the block determines the type. It is written in the short words of hover, which are also
- * read back to find the members of a value.
+ * kind of the block determines the type. The type is written in the short words of hover, which are
+ * also read back to find the members of a value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -27,8 +27,8 @@ export class Asides extends Rounds {
     rest.replaceWith(shown.closest(".paper") ? text.slice(end.length) : "");
   }
 
-  // Shows the reason why an attempt failed. When the item is opened, it also shows what the attempt had made. Both are
-  // no part of the text.
+  // Shows the reason why an attempt failed. When the item is opened, it also shows what the attempt had made. Neither
+  // is a part of the run's text.
   attempt(item) {
     const body = make("div", { class: "work-body", hidden: true });
     const head = makeButton({ class: "quiet work-head", "aria-expanded": "false" }, item.title);

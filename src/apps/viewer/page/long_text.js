@@ -25,8 +25,8 @@ function endOfLines(element, lines) {
   return null;
 }
 
-// Returns a short paper unchanged. For a long paper, returns a copy that has its first lines, and a button that shows
-// the whole paper. words: the number of words of the whole text.
+// Returns an element with a short text unchanged. For a long text, returns a copy that has the first lines, and a
+// button that shows the whole text. words: the number of words of the whole text.
 export function shortened(paper, words) {
   if (lineEnds(paper.textContent) < LINES + SPARED) return paper;
   const short = paper.cloneNode(true);

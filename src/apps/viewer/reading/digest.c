@@ -66,8 +66,9 @@ bool pdl_box_reads_file(const pdl_box *b) {
     return pdl_box_is_kind(b, "read") && pdl_is_str(path);
 }
 
-/* Takes the number of runs that the table of a distribution gives. The table can have more
- * rows than there were runs: a run that copies of others replaced leaves a row for each part. */
+/* Takes the number of runs that the table of a distribution gives. The table can have more rows
+ * than there were runs: a run that was replaced by copies of other runs leaves a row for each of
+ * its parts. */
 static void count_known_runs(const pdl_box *b, pdl_digest *g) {
     pdl_vref known = pdl_box_get(b, "runs_in_all");
     if (pdl_is(known, PDL_V_INT) && pdl_int_of(known) > 0 && pdl_int_of(known) <= UINT32_MAX)

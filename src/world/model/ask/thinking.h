@@ -35,7 +35,8 @@ pdl_sampling pdl_sampling_of(pdl_str model);
 /* Returns the number of thinking tokens for a reasoning_effort with Anthropic's models. Returns 0
  * when the model does not think. */
 int64_t pdl_thinking_tokens(pdl_vref effort);
-/* Returns the same for Google's models without levels, or -1 without a reasoning_effort. */
+/* Returns the number of thinking tokens for Google's models without levels; -1 without a
+ * reasoning_effort. */
 int64_t pdl_thinking_google_tokens(pdl_vref effort);
 
 /* Adds what a model of Anthropic needs for a reasoning_effort to the fields of a request, which

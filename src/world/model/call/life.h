@@ -53,8 +53,8 @@ double pdl_call_seconds_left(const pdl_call *c);
 
 /* Finds the calls whose requests begin like this one. Called before marks are added. */
 void pdl_follow_read(pdl_call *c, pdl_vref body);
-/* Returns true when c now has to wait for a call that begins alike. The timer of c sends c
- * later. */
+/* Returns true when c now has to wait for a call that begins alike. When the wait is over, the
+ * timer of c sends c. */
 bool pdl_follow_waits(pdl_call *c);
 /* Ends the wait of c for another call. */
 void pdl_follow_leave(pdl_call *c);

@@ -9,8 +9,8 @@
 #include "value/val.h"
 
 /* Returns true when a schema keeps to the keywords and values of `parameters`, which is a subset of
- * OpenAPI's Schema. Any other schema goes into `parameters_json_schema`: the service answers
- * `parameters` with $ref, const or a list of types with status 400. */
+ * OpenAPI's Schema. Any other schema goes into `parameters_json_schema`, because the service
+ * refuses `parameters` that contain $ref, const or a list of types. */
 bool pdl_gemini_schema_is_plain(pdl_vref schema);
 
 #endif

@@ -6,8 +6,8 @@
  * new call: an index or an id that was not seen before, another name, and a piece after arguments
  * that are one whole object. A piece with a known id and without another name belongs to the last
  * call with that id. function_call, the form of calls before tool_calls, holds one call without an
- * index, so its pieces are assigned among themselves. One of them remains in that form, and several
- * become tool calls.
+ * index, so a piece of function_call is compared only with other calls in this form. When there is
+ * one such call, it remains a function_call; when there are several, they become tool calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
