@@ -136,6 +136,10 @@ def wrong(message):
         put("Listening...\n{\"half\": \n[]\nnull\n{}\n" + good)
     elif MODE == "silence":
         pass
+    elif MODE == "stray":
+        put(good.replace('"id": %d' % message["id"], '"id": "another"'))
+    elif MODE == "unread":
+        put("<html>")
     elif MODE == "deaf":
         sys.stdout.flush()
         os.close(1)

@@ -98,6 +98,8 @@ STDIO = [
     ("no version", "noversion", {}, ECHO, None, "it speaks version '' of the protocol", 5),
     ("junk before the answer", "junk", {}, echo(), "good", "", 5),
     ("silence", "silence", {"timeout": 0.5}, echo(), None, "tool server s: no answer in 0.", 4),
+    ("an answer to another request", "stray", {"timeout": 0.5}, echo(), None, "it wrote 1 answer with an id that no open request has", 4),
+    ("no message", "unread", {"timeout": 0.5}, echo(), None, "it wrote 1 text that cannot be read; PDL_DEBUG=mcp shows it", 4),
     ("silence caught", "silence", {"timeout": 0.3}, 'defs: {s: {import: "mcp:s"}}\ntext: {call: "${ s.echo }", args: {text: a}, fallback: "${ pdl_error.kind }"}',
      "timeout", "", 4),
     ("silence from the start", "mute", {"startTimeout": 0.5}, echo(), None, "tool server s: no answer in 0.", 5),

@@ -378,8 +378,16 @@ static bool is_nothing(const pdl_node *n) {
                                   pdl_str_eq_nocase(n->text, PDL_STR("nothing")));
 }
 
+/* Returns true for the entry of a tool server, as in the file that PDL_MCP_CONFIG names. */
+static bool is_tool_server(const pdl_node *n) {
+    return pdl_node_find(n, PDL_STR("command"), NULL) || pdl_node_find(n, PDL_STR("url"), NULL);
+}
+
 const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
     if (is_nothing(n)) return NULL;
+    if (pdl_str_is(field, "import") && n->kind == PDL_NODE_MAP && is_tool_server(n))
+        return "a tool server is imported by its name: import: \"mcp:NAME\"; the file that "
+               "PDL_MCP_CONFIG names says what it is";
     int written = n->kind == PDL_NODE_MAP ? OBJECT : n->kind == PDL_NODE_SEQ ? LIST : SCALAR;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if ((forms[i].written & written) && pdl_str_is(field, forms[i].field)) return forms[i].hint;

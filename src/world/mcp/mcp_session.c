@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "io/clock.h"
@@ -217,8 +218,11 @@ static void on_limit(void *user) {
     pdl_mcp_server_error(s, &err, "no answer in %.*f seconds", seconds < 10 ? 1 : 0, seconds);
     err.kind = PDL_E_timeout;
     if (s->n_junk)
-        pdl_err_hint(&err, "it wrote %zu texts that are no messages; PDL_DEBUG=mcp shows them",
-                     s->n_junk);
+        pdl_err_hint(&err, "it wrote %zu text%s that cannot be read; PDL_DEBUG=mcp shows %s",
+                     s->n_junk, PDL_PLURAL(s->n_junk), s->n_junk == 1 ? "it" : "them");
+    else if (s->n_stray)
+        pdl_err_hint(&err, "it wrote %zu answer%s with an id that no open request has", s->n_stray,
+                     PDL_PLURAL(s->n_stray));
     if (c->kind == CALL_LIST || c->kind == CALL_JOB) send_cancelled(s, c->id, "time is up");
     s->via->forget(s, c);
     call_failed(c, &err);
@@ -350,7 +354,7 @@ static void answer(pdl_effect *e, pdl_val v, uint64_t start_ns) {
 static void begin(session *s) {
     pdl_err err = {0};
     s->state = SESSION_STARTING;
-    s->n_junk = s->n_asked = s->unasked_bytes = 0;
+    s->n_junk = s->n_stray = s->n_asked = s->unasked_bytes = 0;
     s->begun_ns = pdl_clock_ns();
     if (!s->via->open(s, &err)) {
         pdl_mcp_session_failed(s, &err);
@@ -672,6 +676,7 @@ static bool take_message(session *s, pdl_vref m) {
         if (c) replied_with_nothing(c);
         return c != NULL;
     }
+    s->n_stray += !c;
     if (!c)
         PDL_TRACE(s->world->opt.debug, mcp, "%s: an answer to no request", s->config.name);
     else if (!pdl_is_absent(error))

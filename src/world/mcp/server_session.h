@@ -91,6 +91,7 @@ struct session {
      * list. */
     unsigned n_lost;
     size_t n_junk;     /* how many texts since the start were not messages */
+    size_t n_stray;    /* how many answers since the start were to no open request */
     size_t text_bytes; /* bytes of the message that is being read */
     uint64_t begun_ns; /* when the server was started */
     /* Since the start of the server: requests that it sent, and bytes that it wrote while no call

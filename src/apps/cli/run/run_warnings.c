@@ -25,10 +25,11 @@ static bool wants_warnings(const arguments *a) {
 }
 
 /* Returns true for problems that no message of the run can show: a text is where an expression was
- * meant, so the run takes the wrong branch, or prints the wrong value, and ends well. */
+ * meant, so the run takes the wrong branch, or prints the wrong value, and ends well; or what fails
+ * is tried again without end. */
 static bool is_silent_mistake(const pdl_diag *d) {
     static const char *const rules[] = {"literal-condition", "loop-text", "case-text",
-                                        "function-text"};
+                                        "function-text", "retry-type"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(d->code, rules[i]) == 0) return true;
     return false;
