@@ -167,7 +167,7 @@ class Magics:
             self.painter.end_line()  # the question is not a part of the output
         print(request.data()["text"], flush=True)
         try:
-            request.answer(builtins.input() == "y")
+            request.answer(builtins.input().strip() in ("y", "yes"))
         except EOFError:
             request.answer(False)
 

@@ -147,11 +147,11 @@ class Cells(unittest.TestCase):
         program = "%%pdl\ntext:\n- {def: x, contribute: [], model: m, input: a}\n- {lang: command, args: [echo, 'ran ${ x }']}"
         models = {"m": lambda request: "this"}
         libpdl.notebook.use(libpdl.Engine(models=models, policy=ask))
-        for answer, is_yes in (("y", True), ("", False), ("yes", False), ("n", False)):
+        for answer, is_yes in (("y", True), ("", False), ("yes", True), ("Y", False), ("n", False)):
             with unittest.mock.patch("builtins.input", lambda *prompt: answer):
                 r, out = self.cell(program)
             self.assertEqual((r.success, "ran this\n" in out.splitlines(True)), (is_yes, is_yes), out)
-            self.assertIn("y and Enter: yes", out)
+            self.assertIn("y or yes and Enter: yes", out)
 
         with unittest.mock.patch("builtins.input", lambda *prompt: "y"):
             out = self.cell("%%pdl\ntext:\n- {model: m, input: a, def: x}\n- {lang: command, args: [echo, 'ran ${ x }']}")[1]

@@ -65,6 +65,16 @@ class Between(unittest.TestCase):
             with self.assertRaisesRegex(libpdl.PolicyError, "from hidden"):
                 send.run(x=text)
 
+    def test_an_error_shows_nothing_that_the_output_hides(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "note")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("s3cret")
+            engine = libpdl.Engine(policy={"policy": 1, "labels": {"secret": [{"read": "/**"}]}, "rules": [{"sink": "output", "deny": ["secret"]}], "otherwise": "allow"})
+            with self.assertRaisesRegex(libpdl.Error, r"\[secret\]") as caught:
+                engine.loads("defs: {x: {read: %s}}\ntext: ${ stdlib.fail(x) }" % path).run()
+            self.assertNotIn("s3cret", str(caught.exception) + caught.exception.message)
+
     def test_what_nobody_has_is_forgotten(self):
         program = self.engine.loads("defs: {y: '${ x }!'}\ndata: '${ y }'")
         for _ in range(1300):

@@ -255,9 +255,12 @@ void pdl_session_note(const pdl_session *s, const pdl_program *program);
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v);
 /* Returns v without the values that recordings redact. Owned. */
 pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v);
-/* Returns true when the message of an error holds text that must not be printed; `instead` then
- * gets another text. */
-bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead);
+/* Appends the message of an error as it may be printed: without secrets, and another text when the
+ * message has a text that the sink `output` redacts. Appends nothing when there is no message. */
+void pdl_session_put_error(const pdl_session *s, const pdl_err *e, pdl_buf *out);
+/* Returns true when the message of an error has a text that the sink `output` redacts. `instead` is
+ * then an error of the same kind and place that may be printed. */
+bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_err *instead);
 /* Appends text with every secret that is in use replaced by [REDACTED]. */
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
 /* Replaces every secret in the texts of a value. Takes v; the result is owned. */

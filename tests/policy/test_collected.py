@@ -80,3 +80,15 @@ def test_a_secret(pdl, folder, part, collector, content, sink):
                 check(f"{name}: hidden by {sink}", SECRET not in sent and "resourceSpans" in sent, sent[max(0, sent.find(SECRET) - 300):sent.find(SECRET) + 100], err)
                 shown = out + err if sink == "output" else (folder / "t.json").read_text()
                 check(f"{name}: hidden in the {sink} itself", SECRET not in shown, shown)
+
+
+def test_places_in_a_recording(pdl, folder):
+    """The keys of a program that a text gave are in the places of its blocks and effects."""
+    policy = {"labels": {"secret": [{"read": "note"}]}, "rules": [{"sink": "journal", "deny": ["secret"]}], "otherwise": "allow"}
+    servers(folder, s=([], {}))
+    for name in ("its places", "its functions", "its keys"):
+        for hidden in (False, True):
+            (folder / "r.journal").unlink(missing_ok=True)
+            program = {"defs": {"x": {"read": "note"}}, "text": [BLOCKS[name]]}
+            out, err = run(pdl, folder, program, "--record", "r.journal", policy=policy if hidden else None, files={"note": SECRET})
+            check(f"{name}, {hidden}", (SECRET.encode() in (folder / "r.journal").read_bytes()) != hidden, out, err)

@@ -60,6 +60,24 @@ def test_rows_questions_and_requests(pdl, folder, name, hidden):
         check("%s, %s, %s" % (way, name, hidden), right, answer)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
+def test_tests_inferences_and_entries(pdl, folder, name, hidden):
+    (folder / "a.pdl").write_text(PROGRAMS[name] + "\n")
+    (folder / "note").write_text("HIDDEN")
+    (folder / "p.yaml").write_text(json.dumps(POLICY))
+    tests = [{"name": "t", "replies": ["HIDDEN"], "expect": {"result": "another", "output": "another"}}, {"name": "e", "replies": ["HIDDEN"], "expect": {"error": "another"}}]
+    (folder / "a.test.yaml").write_text(json.dumps({"tests": tests}))
+    env = {**os.environ, "HOME": str(folder), "PDL_POLICY": "p.yaml" if hidden else "default", "OPENAI_API_KEY": "k"}
+    for args, text in ((("test", "--junit", "junit"), ""), (("infer", "-n", "2", "--json", "a.pdl"), ""), (("infer", "-n", "2", "--on-error", "drop", "a.pdl"), ""),
+                       (("repl",), PROGRAMS[name] + "\n\n" + "{read: note, def: y}\n\n:vars\n\n:context\n\n")):
+        if args[0] == "infer" and name == "message":
+            continue  # particles give data
+        p = subprocess.run([pdl, *args], cwd=folder, env=env, input=text, capture_output=True, text=True, timeout=60, check=False)
+        out = p.stdout + p.stderr + ((folder / "junit").read_text() if "--junit" in args else "")
+        check("%s, %s, %s" % (args[0], name, hidden), ("HIDDEN" in out) != hidden and ("secret" in out) == hidden, out)
+
+
 def test_a_batch_that_keeps(pdl, folder):
     (folder / "a.pdl").write_text(PROGRAMS["model"].replace("HIDDEN", "ok") + "\n")
     (folder / "note").write_text("HIDDEN")

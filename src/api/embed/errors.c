@@ -65,9 +65,11 @@ static pdl_error *made(maker *m, pdl_loc place, int exit_code, int status) {
     return e;
 }
 
-pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s) {
+pdl_error *pdl_error_make(const pdl_err *given, const pdl_session *s) {
     maker m = {.texts = PDL_BUF};
     pdl_buf shown = PDL_BUF;
+    pdl_err instead = {0};
+    const pdl_err *err = s && pdl_session_hides_error(s, given, &instead) ? &instead : given;
     pdl_loc place = err->mark.src ? err->mark : err->loc;
     pdl_err_print(err, true, &shown);
     add(&m, pdl_str_of(pdl_err_kind_name(err->kind)), NULL);
@@ -76,7 +78,8 @@ pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s) {
     add(&m, pdl_str_of(err->hint ? err->hint : ""), s);
     add_text(&m, place, &shown, s);
     pdl_buf_fini(&shown);
-    return made(&m, place, pdl_err_exit_code(err), err->has_status ? err->status : 0);
+    pdl_err_fini(&instead);
+    return made(&m, place, pdl_err_exit_code(given), given->has_status ? given->status : 0);
 }
 
 bool pdl_error_give(pdl_error **out, pdl_err *err, const pdl_session *s) {

@@ -351,7 +351,7 @@ pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v) {
     return pdl_redact_labelled(&s->rules.redactions[PDL_SINK_journal], pdl_keep(v));
 }
 
-bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
+static bool redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
     const pdl_redaction *m = &s->rules.redactions[PDL_SINK_output];
     pdl_label label = e->has_words ? e->words : e->label;
     for (size_t i = 0; i < e->n_frames; i++) label |= e->frames[i].label;
@@ -359,6 +359,18 @@ bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *
     PDL_PUT(instead, "the message of this error is not shown: it has text from ");
     pdl_redaction_put(m, label, instead);
     return true;
+}
+
+void pdl_session_put_error(const pdl_session *s, const pdl_err *e, pdl_buf *out) {
+    if (!redacts_error(s, e, out)) pdl_session_redact(s, pdl_str_of(e->msg ? e->msg : ""), out);
+}
+
+bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_err *instead) {
+    pdl_buf text = PDL_BUF;
+    bool hides = redacts_error(s, e, &text);
+    if (hides) pdl_err_set(instead, e->kind, e->loc, "%s", pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+    return hides;
 }
 
 /* Shows the error output of code. The text has the origins of all values that the code got. */

@@ -521,8 +521,7 @@ static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
     if (w->o->cancel && *w->o->cancel) return true;
     if (e->loc.src && e->loc.src->name.n)
         pdl_buf_putf(&place, "%.*s:%u", PDL_FMT(e->loc.src->name), pdl_loc_line(e->loc));
-    if (!pdl_session_redacts_error(w->o->session, e, &text))
-        pdl_session_redact(w->o->session, pdl_str_of(e->msg ? e->msg : ""), &text);
+    pdl_session_put_error(w->o->session, e, &text);
     if (!text.len) PDL_PUT(&text, "the program ended by sys.exit");
     outcome c = {.result = pdl_absent(),
                  .error = pdl_buf_str(&text),

@@ -15,6 +15,7 @@ typedef struct repl {
     pdl_engine *engine;
     /* the variables and context with which the next entry begins, or NULL */
     pdl_value *inputs;
+    pdl_value *shown;        /* inputs as they may be printed, or NULL */
     PDL_VEC(char *) entries; /* owned texts of programs that succeeded */
     /* the model that gets lines of text; owned; may be NULL */
     char *model;

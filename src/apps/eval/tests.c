@@ -259,14 +259,19 @@ static void check_never(test *t, pdl_str text) {
     if (was_asked(t, text)) complain(t, "a request contains '%.*s'", PDL_FMT(text));
 }
 
-static void check_failure(test *t, const pdl_err *e) {
+/* The test compares the whole message and shows what may be printed of it. */
+static void check_failure(test *t, const pdl_session *s) {
+    const pdl_err *e = pdl_run_error(pdl_session_get(s));
     pdl_vref want = part(part(t->spec, "expect"), "error");
     pdl_str text = pdl_is_str(want) ? pdl_str_get(want) : PDL_STR("");
     pdl_str kind = pdl_str_of(pdl_err_kind_name(e->kind)), msg = pdl_str_of(e->msg ? e->msg : "");
+    pdl_buf shown = PDL_BUF;
+    pdl_session_put_error(s, e, &shown);
     if (pdl_is_absent(want))
-        complain(t, "it failed: %.*s", PDL_FMT(msg));
+        complain(t, "it failed: %s", pdl_buf_z(&shown));
     else if (!pdl_str_eq(text, kind) && pdl_str_find(msg, text, 0) == PDL_NOT_FOUND)
-        complain(t, "the error is '%.*s', expected '%.*s'", PDL_FMT(msg), PDL_FMT(text));
+        complain(t, "the error is '%s', expected '%.*s'", pdl_buf_z(&shown), PDL_FMT(text));
+    pdl_buf_fini(&shown);
 }
 
 /* Returns the text without a newline at its end, because such a newline only matters on
@@ -275,12 +280,18 @@ static pdl_str without_newline(pdl_str s) {
     return s.n && s.p[s.n - 1] == '\n' ? pdl_str_sub(s, 0, s.n - 1) : s;
 }
 
-static void check_success(test *t, const pdl_run *run) {
-    pdl_vref expect = part(t->spec, "expect"), result = part(expect, "result"),
-             output = part(expect, "output"), got = pdl_run_result(run);
+static void check_result(test *t, const pdl_session *s, pdl_vref want) {
+    pdl_vref got = pdl_run_result(pdl_session_get(s));
+    if (pdl_is_absent(want) || pdl_val_eq(got, want)) return;
+    pdl_val shown = pdl_session_shown(s, got);
+    complain_values(t, "the result", shown, want);
+    pdl_drop(shown);
+}
+
+static void check_success(test *t, const pdl_session *s) {
+    pdl_vref expect = part(t->spec, "expect"), output = part(expect, "output");
     if (!pdl_is_absent(part(expect, "error"))) complain(t, "it should fail, and did not");
-    if (!pdl_is_absent(result) && !pdl_val_eq(got, result))
-        complain_values(t, "the result", got, result);
+    check_result(t, s, part(expect, "result"));
     if (!pdl_is_str(output)) return;
     pdl_str said = without_newline(pdl_buf_str(&t->output));
     if (pdl_str_eq(said, without_newline(pdl_str_get(output)))) return;
@@ -292,9 +303,9 @@ static void check_success(test *t, const pdl_run *run) {
 static void check(test *t, const pdl_session *s, pdl_step step) {
     pdl_vref requests = part(t->spec, "requests");
     if (step == PDL_STEP_FAIL)
-        check_failure(t, pdl_run_error(pdl_session_get(s)));
+        check_failure(t, s);
     else
-        check_success(t, pdl_session_get(s));
+        check_success(t, s);
     each_text(t, part(part(t->spec, "expect"), "contains"), check_contains);
     each_text(t, part(requests, "must"), check_must);
     each_text(t, part(requests, "never"), check_never);

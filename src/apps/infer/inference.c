@@ -175,7 +175,7 @@ static bool all_failed(const population *p, pdl_err *err) {
     pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "all %llu runs failed: there is no result",
                 (unsigned long long)p->failures);
     if (i < p->n) {
-        pdl_session_redact(p->session, pdl_str_of(p->all[i].err->msg), &first);
+        pdl_session_put_error(p->session, p->all[i].err, &first);
         pdl_err_hint(err, "the first: %s", pdl_buf_z(&first));
     }
     pdl_buf_fini(&first);
@@ -208,10 +208,15 @@ bool pdl_infer_is(inference *f, pdl_err *err) {
 
 /* --- the door --------------------------------------------------------------------------------- */
 
-/* Changes the error to a form that outlives the session and contains no secrets. */
+/* Changes the error to a form that outlives the session and may be printed. */
 static void detach(population *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
+    pdl_err instead = {0};
     if (!p->place) p->place = pdl_population_place(err);
+    if (p->session && pdl_session_hides_error(p->session, err, &instead)) {
+        pdl_err_fini(err);
+        pdl_err_move(err, &instead);
+    }
     pdl_err_detach(err);
     if (p->session && err->msg) {
         pdl_session_redact(p->session, pdl_str_of(err->msg), &text);

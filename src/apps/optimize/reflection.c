@@ -322,9 +322,7 @@ static void end_proposal(void *user, size_t i, const opt_end *how) {
     pdl_search_count(a->z, how);
     if (how->error) {
         pdl_buf b = PDL_BUF;
-        if (!pdl_session_redacts_error(a->z->session, how->error, &b))
-            pdl_session_redact(a->z->session, pdl_str_of(how->error->msg ? how->error->msg : ""),
-                               &b);
+        pdl_session_put_error(a->z->session, how->error, &b);
         a->error = pdl_buf_take(&b);
     } else if (pdl_is_str(how->result)) {
         a->text = pdl_text(text_of_answer(pdl_str_get(how->result)));

@@ -122,8 +122,7 @@ void pdl_search_count(opt_search *z, const opt_end *how) {
 
 static void take_error(opt_search *z, answer *x, const pdl_err *e) {
     pdl_buf text = PDL_BUF, place = PDL_BUF;
-    if (!pdl_session_redacts_error(z->session, e, &text))
-        pdl_session_redact(z->session, pdl_str_of(e->msg ? e->msg : ""), &text);
+    pdl_session_put_error(z->session, e, &text);
     if (e->loc.src && e->loc.src->name.n)
         pdl_buf_putf(&place, "%.*s:%u", PDL_FMT(e->loc.src->name), pdl_loc_line(e->loc));
     x->error = pdl_buf_take(&text);

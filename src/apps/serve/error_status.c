@@ -77,9 +77,8 @@ void pdl_serve_failure_report(work *w, const pdl_err *why) {
     pdl_serve_keyed_failed(w, why);
     if (!pdl_serve_out_any(w) && !w->form->refuse) return;
     pdl_serve_out_each(w, record_one, (void *)(uintptr_t)code);
-    if (!pdl_session_redacts_error(w->s->opt.session, why, &shown))
-        pdl_session_redact(w->s->opt.session,
-                           pdl_str_of(why->msg ? why->msg : "the program failed"), &shown);
+    pdl_session_put_error(w->s->opt.session, why, &shown);
+    if (!shown.len) PDL_PUT(&shown, "the program failed");
     if (w->form->refuse) {
         w->form->refuse(w, pdl_buf_str(&shown));
     } else if (!w->begun) {

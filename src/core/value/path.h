@@ -37,6 +37,8 @@ pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *fro
 
 /* Appends the segments with dots between them. Appends nothing for NULL. */
 void pdl_path_text(const pdl_path *p, pdl_buf *out);
+/* Appends the segments with `instead` in place of every name below the first segment `under`. */
+void pdl_path_put_hidden(const pdl_path *p, const char *under, pdl_str instead, pdl_buf *out);
 /* Appends the numbers of the rounds around p, innermost first (".3.0"). They stay the same when
  * blocks outside of the loops are moved. */
 void pdl_path_put_iterations(const pdl_path *p, pdl_buf *out);

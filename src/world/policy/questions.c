@@ -228,7 +228,7 @@ static void put_question(const pdl_policies *p, const source_log *s, const char 
     }
     if (ask->n > MAX_ARGUMENTS) put_rest(p, s, ask, out);
     if (d && d->unread) ask_unread(p, d, out);
-    PDL_PUT(out, "y and Enter: yes; everything else: no. ");
+    PDL_PUT(out, "y or yes and Enter: yes; everything else: no. ");
 }
 
 static pdl_val label_names(const pdl_policies *p, pdl_label origins) {

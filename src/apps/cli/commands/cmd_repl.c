@@ -166,6 +166,24 @@ static void keep_context(const repl *r, const pdl_task *task, pdl_value *variabl
     pdl_value_drop(parts);
 }
 
+/* Keeps the variables and the messages as they may be printed. Each message is redacted separately,
+ * because a context is redacted as a whole. */
+static void keep_shown(repl *r, const pdl_session *s) {
+    pdl_value *context = pdl_value_get(r->inputs, "pdl_context"), *list = pdl_value_list();
+    pdl_value_drop(r->shown);
+    r->shown = pdl_value_box(pdl_session_shown(s, pdl_value_settled(r->inputs)));
+    for (size_t i = 0; context && i < pdl_value_len(context); i++) {
+        pdl_value *m = pdl_value_at(context, i),
+                  *shown = pdl_value_box(pdl_session_shown(s, pdl_value_settled(m)));
+        (void)pdl_value_push(list, shown);
+        pdl_value_drop(shown);
+        pdl_value_drop(m);
+    }
+    (void)pdl_value_put(r->shown, "pdl_context", list);
+    pdl_value_drop(list);
+    pdl_value_drop(context);
+}
+
 static bool finish(repl *r, const pdl_task *task) {
     pdl_error *error = NULL;
     pdl_value *variables = pdl_task_variables(task, &error);
@@ -176,6 +194,7 @@ static bool finish(repl *r, const pdl_task *task) {
     keep_context(r, task, variables);
     pdl_value_drop(r->inputs);
     r->inputs = variables;
+    keep_shown(r, task->session);
     end_line(r);
     return true;
 }
@@ -214,6 +233,10 @@ static void put_shown(const char *name, pdl_value *text, size_t most, pdl_buf *o
     pdl_value_drop(text);
 }
 
+/* Returns the variables as they may be printed, or NULL. Those of the command line are the user's
+ * own, and are printed as they are. */
+static pdl_value *shown_of(const repl *r) { return r->shown ? r->shown : r->inputs; }
+
 static bool is_own(const char *name) {
     return strncmp(name, "pdl_", 4) != 0 && strcmp(name, "stdlib") != 0;
 }
@@ -221,8 +244,8 @@ static bool is_own(const char *name) {
 static int show_variables(repl *r) {
     pdl_buf out = PDL_BUF;
     size_t i = 0;
-    pdl_value *key = NULL, *item = NULL;
-    while (r->inputs && pdl_value_next(r->inputs, &i, &key, &item)) {
+    pdl_value *shown = shown_of(r), *key = NULL, *item = NULL;
+    while (shown && pdl_value_next(shown, &i, &key, &item)) {
         const char *name = pdl_value_get_text(key, NULL);
         if (!name || !is_own(name)) continue;
         bool is_function = pdl_value_kind(item) == PDL_KIND_FUNCTION;
@@ -237,7 +260,7 @@ static int show_variables(repl *r) {
 
 static int show_context(repl *r) {
     pdl_buf out = PDL_BUF;
-    pdl_value *context = r->inputs ? pdl_value_get(r->inputs, "pdl_context") : NULL;
+    pdl_value *shown = shown_of(r), *context = shown ? pdl_value_get(shown, "pdl_context") : NULL;
     for (size_t i = 0; context && i < pdl_value_len(context); i++) {
         pdl_value *m = pdl_value_at(context, i), *role = pdl_value_get(m, "role"),
                   *content = pdl_value_get(m, "content");
@@ -312,7 +335,8 @@ static int use_model(repl *r, pdl_str name) {
 static int reset(repl *r, pdl_str argument) {
     (void)argument;
     pdl_value_drop(r->inputs);
-    r->inputs = NULL;
+    pdl_value_drop(r->shown);
+    r->inputs = r->shown = NULL;
     for (size_t i = 0; i < r->entries.n; i++) pdl_free(r->entries.p[i]);
     r->entries.n = 0;
     return 0;

@@ -67,19 +67,14 @@ static bool needs_prefix(const pdl_err *err) {
 }
 
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s) {
-    pdl_buf b = PDL_BUF, instead = PDL_BUF;
+    pdl_buf b = PDL_BUF;
+    pdl_err instead = {0};
     if (needs_prefix(err)) PDL_PUT(&b, "pdl: error: ");
-    if (s && pdl_session_redacts_error(s, err, &instead)) {
-        pdl_err other = {0};
-        pdl_err_set(&other, err->kind, err->loc, "%s", pdl_buf_z(&instead));
-        pdl_err_print(&other, true, &b);
-        pdl_err_fini(&other);
-    } else {
-        pdl_err_print(err, true, &b);
-    }
+    bool hides = s && pdl_session_hides_error(s, err, &instead);
+    pdl_err_print(hides ? &instead : err, true, &b);
     pdl_cli_put_stderr(pdl_buf_str(&b), s);
     pdl_buf_fini(&b);
-    pdl_buf_fini(&instead);
+    pdl_err_fini(&instead);
 }
 
 int pdl_cli_fail(pdl_err *err) {

@@ -9,6 +9,7 @@
 #include "value/path.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "base/vec.h"
@@ -78,6 +79,11 @@ void pdl_path_put_iterations(const pdl_path *p, pdl_buf *out) {
     }
 }
 
+static void put_segment(const pdl_path *seg, pdl_buf *out) {
+    if (seg->name) pdl_buf_put(out, pdl_str_of(seg->name));
+    if (!seg->name || seg->numbered) put_number(seg->n, out);
+}
+
 void pdl_path_text(const pdl_path *p, pdl_buf *out) { pdl_path_end(p, SIZE_MAX, out); }
 
 void pdl_path_end(const pdl_path *p, size_t most, pdl_buf *out) {
@@ -85,10 +91,24 @@ void pdl_path_end(const pdl_path *p, size_t most, pdl_buf *out) {
     for (; p && chain.n < most; p = p->up) *pdl_vec_push(&chain) = p;
     if (p) PDL_PUT(out, "...");
     for (size_t i = chain.n; i-- > 0;) {
-        const pdl_path *seg = chain.p[i];
         if (p || i + 1 < chain.n) pdl_buf_putc(out, '.');
-        if (seg->name) pdl_buf_put(out, pdl_str_of(seg->name));
-        if (!seg->name || seg->numbered) put_number(seg->n, out);
+        put_segment(chain.p[i], out);
+    }
+    pdl_vec_fini(&chain);
+}
+
+void pdl_path_put_hidden(const pdl_path *p, const char *under, pdl_str instead, pdl_buf *out) {
+    PDL_VEC(const pdl_path *) chain = {0};
+    for (; p; p = p->up) *pdl_vec_push(&chain) = p;
+    bool hides = false;
+    for (size_t i = chain.n; i-- > 0;) {
+        const pdl_path *seg = chain.p[i];
+        if (i + 1 < chain.n) pdl_buf_putc(out, '.');
+        if (hides && seg->name)
+            pdl_buf_put(out, instead);
+        else
+            put_segment(seg, out);
+        hides = hides || (seg->name && strcmp(seg->name, under) == 0);
     }
     pdl_vec_fini(&chain);
 }

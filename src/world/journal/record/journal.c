@@ -27,11 +27,23 @@ static pdl_val put_shown(pdl_val request, bool twice) {
     return request;
 }
 
+void pdl_journal_put_place(const pdl_redaction *m, pdl_label label, const pdl_path *place,
+                           pdl_buf *out) {
+    pdl_buf instead = PDL_BUF;
+    if (pdl_redaction_covers(m, label)) {
+        pdl_redaction_put(m, label, &instead);
+        pdl_path_put_hidden(place, "code", pdl_buf_str(&instead), out);
+    } else {
+        pdl_path_text(place, out);
+    }
+    pdl_buf_fini(&instead);
+}
+
 /* Makes the identity of an effect: its place, number and kind, and the hash of its request. Secrets
  * and control parameters are not in the request. */
 bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err) {
     out->place = out->request = PDL_BUF;
-    pdl_path_text(e->place, &out->place);
+    pdl_journal_put_place(form->redaction, pdl_effect_label(e), e->place, &out->place);
     pdl_val request = pdl_effect_moved(e, form->folder, form->prefix);
     if (e->kind == PDL_EFFECT_read) request = put_shown(request, form->twice);
     request = pdl_redact_labelled(form->redaction, request);

@@ -297,7 +297,7 @@ static void write_block(recorder *r, const pdl_event *e) {
     pdl_err err = {0};
     pdl_buf place = PDL_BUF;
     PDL_PUT(&place, "");
-    pdl_path_text(e->path, &place);
+    pdl_journal_put_place(r->base.redaction, e->label, e->path, &place);
     const db_block ended = {pdl_buf_str(&place), pdl_block_trace_name(b.block->kind), b.start,
                             e->nanos, e->kind == PDL_EVENT_block_fail};
     bool ok = r->base.problem.kind || pdl_journal_db_put_block(r->base.db, &ended, &err);
