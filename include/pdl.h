@@ -207,6 +207,11 @@ PDL_API pdl_origins pdl_value_origins(const pdl_value *v);
 /* Adds the origins of `from` to v and all of its parts. The host program calls this when it made v
  * from `from`. Returns false when an argument is NULL. */
 PDL_API bool pdl_value_add_origins(pdl_value *v, const pdl_value *from);
+/* Does the same for a value `from` of another engine, `source`, before v becomes an input of a task
+ * of `engine`. Labels that policies named keep their names. source may be NULL, when another thread
+ * uses it: these labels are then left out. */
+PDL_API bool pdl_engine_add_origins(pdl_engine *engine, pdl_value *v, const pdl_engine *source,
+                                    const pdl_value *from);
 
 /* Compares like `==` of the language. Returns false when an argument is NULL. */
 PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);

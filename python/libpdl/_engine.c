@@ -99,7 +99,13 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     Py_INCREF(owner);
     e->owner = owner;
     e->held = PyList_New(0);
-    if (e->state && e->held && open_engine(e, paths, policies, o)) return (PyObject *)e;
+    bool tracks = e->state && e->state->tracks && (e->origins = PyDict_New()) != NULL;
+    if (e->state && tracks == e->state->tracks && e->held &&
+        open_engine(e, paths, policies, o)) {
+        e->next = e->state->engines;
+        e->state->engines = e;
+        return (PyObject *)e;
+    }
     Py_DECREF(e);
     return NULL;
 }
@@ -120,10 +126,17 @@ static int engine_clear(PyObject *self) {
     return 0;
 }
 
+static void unlist(const pdlpy_engine *e) {
+    pdlpy_engine **at = e->state ? &e->state->engines : NULL;
+    while (at && *at && *at != e) at = &(*at)->next;
+    if (at && *at) *at = e->next;
+}
+
 static void engine_dealloc(PyObject *self) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
+    unlist(e);
     Py_CLEAR(e->origins); /* the handles in it are values of the engine */
     pdl_engine_free(e->engine);
     Py_XDECREF(e->held);

@@ -56,12 +56,31 @@ static bool remember(pdlpy_engine *e, PyObject *object, bool inside, pdl_value *
     return ok;
 }
 
+/* Adds the origins of a value of another engine. The names of labels of that engine can be read
+ * only when no other thread uses it. */
+static void add_foreign(pdlpy_engine *e, pdl_value *v, const pdlpy_engine *of,
+                        const pdl_value *from) {
+    bool is_busy = of->depth && of->thread != PyThread_get_thread_ident();
+    pdl_engine_add_origins(e->engine, v, is_busy ? NULL : of->engine, from);
+}
+
+/* Returns the value from which the engine `of` made the object, or NULL. Borrowed. */
+static const pdl_value *made_from(const pdlpy_engine *of, PyObject *key) {
+    PyObject *pair = of->origins && key ? PyDict_GetItemWithError(of->origins, key) : NULL;
+    return pair ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), NULL) : NULL;
+}
+
+/* Adds the origins that the engine, or else another one of this process, knows of the object. */
 static void recall(pdlpy_engine *e, PyObject *object, bool inside, pdl_value *v) {
-    if (!v || PyDict_Size(e->origins) == 0) return;
-    PyObject *key = key_of(object, inside),
-             *pair = key ? PyDict_GetItemWithError(e->origins, key) : NULL;
+    if (!v) return; /* an exception is set */
+    PyObject *key = key_of(object, inside);
+    const pdl_value *from = made_from(e, key);
+    if (from) pdl_value_add_origins(v, from);
+    for (const pdlpy_engine *o = e->state->engines; o && !from; o = o->next) {
+        from = o == e ? NULL : made_from(o, key);
+        if (from) add_foreign(e, v, o, from);
+    }
     Py_XDECREF(key);
-    if (pair) pdl_value_add_origins(v, PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), NULL));
     PyErr_Clear();
 }
 
@@ -100,15 +119,27 @@ void pdlpy_sweep(pdlpy_engine *e) {
 }
 
 PyObject *pdlpy_track(PyObject *self, PyObject *unused) {
-    pdlpy_engine *e = (pdlpy_engine *)self;
+    pdlpy_state *s = ((pdlpy_engine *)self)->state;
     (void)unused;
-    if (!e->origins && !(e->origins = PyDict_New())) return NULL;
+    s->tracks = true;
+    for (pdlpy_engine *e = s->engines; e; e = e->next)
+        if (!e->origins && !(e->origins = PyDict_New())) return NULL;
     Py_RETURN_NONE;
+}
+
+/* Returns true when the object is a value of another engine, whose origins v then gets. */
+static bool add_handle(pdlpy_engine *e, pdl_value *v, PyObject *object) {
+    bool is_handle = (PyObject *)Py_TYPE(object) == e->state->handle_type;
+    const pdlpy_handle *h = is_handle ? (pdlpy_handle *)object : NULL;
+    if (!h || h->engine == e) return false;
+    add_foreign(e, v, h->engine, h->value);
+    return true;
 }
 
 /* Adds to v the origins of other objects from which it was made. */
 static void add_all(pdlpy_place *place, pdl_value *v, PyObject *from) {
     for (Py_ssize_t i = 0; i < PyList_Size(from); i++) {
+        if (add_handle(place->engine, v, PyList_GetItem(from, i))) continue;
         pdl_value *one = pdlpy_to_library(place, PyList_GetItem(from, i));
         if (pdl_value_origins(one) != PDL_ORIGINS_NONE) pdl_value_add_origins(v, one);
         pdl_value_drop(one);

@@ -21,6 +21,8 @@
 typedef struct pdlpy_state {
     PyObject *engine_type, *program_type, *run_type, *request_type, *handle_type, *bound_type;
     PyObject *hooks; /* the module libpdl._hooks; NULL until it is set */
+    struct pdlpy_engine *engines; /* all that exist, linked by `next` */
+    bool tracks; /* the engines remember origins, because one of them has a policy */
 } pdlpy_state;
 
 typedef struct pdlpy_engine pdlpy_engine;
@@ -47,6 +49,7 @@ struct pdlpy_engine {
     unsigned long thread;
     unsigned depth;
     pdlpy_trash *trash;
+    pdlpy_engine *next;
 };
 
 /* A handler, or an object of Python that is a value of the library. */
@@ -133,7 +136,7 @@ void pdlpy_recall_inside(pdlpy_engine *e, PyObject *object, pdl_value *v);
 /* Drops remembered objects when there are many. Only objects to which the engine alone has
  * references are dropped. */
 void pdlpy_sweep(pdlpy_engine *e);
-/* Methods of Engine: track makes it remember origins from now on; derive returns the value of an
+/* Methods of Engine: track makes all engines remember origins from now on; derive returns the value of an
  * object with the origins of the objects it was made of. */
 PyObject *pdlpy_track(PyObject *self, PyObject *unused);
 PyObject *pdlpy_derive(PyObject *self, PyObject *args);

@@ -145,6 +145,7 @@ class Job:
                 raise _errors.UsageError("record: %s has the first run of this engine; one engine records one run" % options["record"])
             engine._recorded = True
         self.program, self.trace = program, trace
+        self.inputs = inputs if trace else None  # for the origins of the trace
         # a run that is started inside of a callback of this package has a separate loop
         self.is_shared = not core.is_inside()
         self.outcome: Union[None, Result[Any], BaseException] = None
@@ -226,7 +227,9 @@ class Job:
         trace = None
         if self.trace:
             import json
-            trace = json.loads(run.trace())
+            text = run.trace()
+            trace = json.loads(text)
+            self.core.derive(trace, [text, self.inputs])
         if error is not None:
             if isinstance(error, _errors.Error):
                 error.trace = trace

@@ -142,12 +142,26 @@ class Magics:
     def use(self, engine: "_engine.Engine") -> None:
         """The engine for cells. `read` blocks ask through the input box, and so does a policy unless the engine has
         approve=."""
-        self.engine = engine
-        self.known.clear()  # these are values of another engine
+        before, self.engine = getattr(self, "engine", engine), engine
         engine._core().track()
+        if before is not engine:
+            self._take_origins(before)
         engine._also("input", self._ask)
         if engine._approve is None:
             engine._also("approval", self._ask_approval)
+
+    def _take_origins(self, before: "_engine.Engine") -> None:
+        """Gives the variables the origins that they had on another engine."""
+        known, self.known = self.known, {}
+        for name, value in list(self.shell.user_ns.items()):
+            was, handle = known.get(name, (self, None))
+            try:
+                of = handle if was is value else before._core().derive(value, []) if isinstance(value, PLAIN) else None
+                handle = self.engine._core().derive(value, [of]) if of is not None else None
+            except (_errors.Error, TypeError, ValueError):
+                continue  # no program can have such a value
+            if handle is not None:
+                self.known[name] = (value, handle)
 
     def _ask(self, request: _pdl.Request) -> None:
         data = request.data()

@@ -191,8 +191,41 @@ class Cells(unittest.TestCase):
                 r, out = self.cell("%%%%pdl --policy=careful\nargs: [echo, 'ran ${ %s }']" % name)
                 self.assertTrue(r.success, r.error_in_exec)
                 self.assertIn("ran ", out)
+        libpdl.notebook.use(libpdl.Engine())
+        for name in ("s", "d.name", "d.many[3]", "small", "plain", "deep.k[0]", "number", "flag", "both[1]", "pdl_context[0].content"):
+            with self.subTest(name + " on another engine"):
+                r, out = self.cell("%%%%pdl --policy careful\nargs: [echo, 'ran ${ %s }']" % name)
+                self.assertIn("policy careful", str(r.error_in_exec))
+        self.assertTrue(self.cell("%%pdl --policy careful\nargs: [echo, '${ host }']")[0].success)
+        self.assertIn("a function or object of another engine", str(self.cell("%%pdl\ndata: ${ f() }")[0].error_in_exec))
         self.names["s"] = "typed again"
         self.assertTrue(self.cell("%%pdl --policy careful\nargs: [echo, '${ s }']")[0].success)
+
+    def test_a_trace_has_the_origins_of_its_run(self):
+        libpdl.notebook.use(libpdl.Engine(models={"m": lambda request: "a reply"}))
+        for program, is_clean in (("text: clean", True), ("lastOf: [{model: m, input: a, contribute: []}, clean]", False), ("text: {read: /etc/hostname}", False),
+                                  ("- {model: m, input: a, contribute: []}\n- ${ stdlib.fail('no') }", False)):
+            self.cell("%%pdl -r -t kept\n" + program)
+            self.cell("part = str(kept) + '!'")
+            for name in ("kept | string", "part"):
+                with self.subTest((program, name)):
+                    r, out = self.cell("%%%%pdl --policy careful\nargs: [echo, 'ran ${ %s }']" % name)
+                    self.assertEqual(r.success, is_clean, out)
+
+    def test_the_cells_of_compat(self):
+        """The classes of the reference's package are converted at each cell; origins stay."""
+        try:
+            self.shell.run_line_magic("load_ext", "pdl.pdl_notebook_ext")
+        except ImportError as e:
+            self.skipTest(str(e))
+        libpdl.notebook.use(libpdl.Engine(models={"m": lambda request: "a reply"}))
+        self.cell("%%pdl --stream none\nmodel: m\ninput: a\ndef: s")
+        for text in ("made = {'k': s + '!'}", "rows = []", "rows.append(s + '?')", "said = pdl_context[0]['content'] + '!'"):
+            self.assertTrue(self.cell(text)[0].success, text)
+        for name in ("s", "made.k", "rows[0]", "said", "pdl_context[0].content"):
+            with self.subTest(name):
+                out = self.cell("%%%%pdl --policy careful\nargs: [echo, 'ran ${ %s }']" % name)[1]
+                self.assertIn("policy careful, line", out)
 
     def test_results_of_functions_of_the_notebook_have_their_origins(self):
         """No untrusted text chose the function that a cell of Python defines, so the function may be called. Its results have the origins of

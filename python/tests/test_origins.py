@@ -65,6 +65,26 @@ class Between(unittest.TestCase):
             with self.assertRaisesRegex(libpdl.PolicyError, "from hidden"):
                 send.run(x=text)
 
+    def test_values_of_another_engine(self):
+        """An origin is not lost when a value goes to another engine, nor is the name that a policy gave."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "secret.txt")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("s3cret")
+            plain = libpdl.Engine(models={"m": lambda request: REPLY})
+            named = libpdl.Engine(policy={"policy": 1, "labels": {"other": [{"tool": "x/*"}], "hidden": [{"read": "/**"}]}, "otherwise": "allow"})
+            for engine, text in ((plain, ASK), (named, "object: {name: {read: %s}}" % path)):
+                value = engine.loads(text).run().value
+                for what, x in (("whole", value), ("a part", value["name"]), ("in a list of ours", ["a", value["name"]])):
+                    with self.subTest(what):
+                        with self.assertRaises(libpdl.PolicyError):
+                            self.engine.loads(RUN).run(x=x)
+                        self.assertTrue(self.passes(x, libpdl.Engine()))
+            deny = {"policy": 1, "labels": {"hidden": [{"read": "/**"}]}, "rules": [{"sink": "command", "deny": ["hidden"]}], "otherwise": "allow"}
+            with self.assertRaisesRegex(libpdl.PolicyError, "from hidden"):
+                libpdl.Engine(policy=deny).loads(RUN).run(x=value["name"])
+            self.assertTrue(self.passes("s3cret", libpdl.Engine(policy=deny)))
+
     def test_an_error_shows_nothing_that_the_output_hides(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "note")

@@ -2,6 +2,7 @@
 """The bridge to libpdl: programs, runs, and values in both directions."""
 from __future__ import annotations
 
+import operator
 import os
 import re
 import sys
@@ -180,6 +181,7 @@ def closure(function: libpdl.Function) -> Any:
 
 
 def to_run(value: Any) -> Any:
+    """Returns the value as libpdl takes it: the same object when nothing in it has to be converted, because origins are known by the object."""
     if isinstance(value, ClosureBlock):
         return value.pdl__function
     if isinstance(value, PdlLazy):
@@ -192,8 +194,12 @@ def to_run(value: Any) -> Any:
     if isinstance(value, PDLContext):
         return value.serialize(SerializeMode.LITELLM)
     if type(value) in (list, tuple):
-        return type(value)(to_run(v) for v in value)
-    return {k: to_run(v) for k, v in value.items()} if type(value) is dict else value
+        items = [to_run(v) for v in value]
+        return value if all(map(operator.is_, items, value)) else type(value)(items)
+    if type(value) is not dict:
+        return value
+    entries = {k: to_run(v) for k, v in value.items()}
+    return value if all(map(operator.is_, entries.values(), value.values())) else entries
 
 
 def from_run(value: Any, deep: bool = True) -> Any:

@@ -27,7 +27,11 @@ class PDLMagics(notebook.Magics):
         names = self.shell.user_ns
         super()._keep(scope, result)
         names.update([(k, _run.from_run(names[k], False)) for k in result.variables if k in names])
-        names["pdl_context"] = _run.from_run(libpdl.Context([scope["pdl_context"], result.messages]))
+        context = libpdl.Context([scope["pdl_context"], result.messages])
+        names["pdl_context"] = _run.from_run(context)
+        handle = self.engine._core().derive(context, [])
+        if handle is not None:
+            self.known["pdl_context"] = (names["pdl_context"], handle)
 
 
 def load_ipython_extension(ipython: Any) -> None:

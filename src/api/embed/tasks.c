@@ -481,8 +481,9 @@ pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
                                       : "the task has not ended");
         return NULL;
     }
+    pdl_label seen = pdl_label_built(pdl_run_seen(pdl_session_get(task->session)));
     if (pdl_session_trace(task->session, pdl_fold_put_buf, &b, &err))
-        return pdl_value_box(pdl_text_of_buf(&b));
+        return pdl_value_box(pdl_with_label(pdl_text_of_buf(&b), pdl_label_elsewhere(seen)));
     pdl_buf_fini(&b);
     pdl_error_give(error, &err, NULL);
     return NULL;

@@ -213,6 +213,28 @@ bool pdl_value_add_origins(pdl_value *v, const pdl_value *from) {
     return true;
 }
 
+/* Returns the label of a name, and adds the name when it is new. Returns 0 when there are too many
+ * names. */
+static pdl_label label_named(pdl_label_names *names, const char *text) {
+    uint32_t i = 0;
+    while (i < names->n && strcmp(names->text[i], text) != 0) i++;
+    if (i == PDL_LABEL_MAX_NAMED) return 0;
+    if (i == names->n) names->text[names->n++] = pdl_str_dup(pdl_str_of(text));
+    return pdl_label_named(i);
+}
+
+bool pdl_engine_add_origins(pdl_engine *engine, pdl_value *v, const pdl_engine *source,
+                            const pdl_value *from) {
+    if (!engine || !v || !from) return false;
+    pdl_label given = pdl_label_elsewhere(pdl_label_of(pdl_value_settled(from))), label = given;
+    for (uint32_t i = 0; i < PDL_LABEL_MAX_NAMED; i++) label &= ~pdl_label_named(i);
+    for (uint32_t i = 0; source && i < source->labels.n; i++)
+        if (given & pdl_label_named(i))
+            label |= label_named(&engine->labels, source->labels.text[i]);
+    v->v = pdl_with_label(v->v, label);
+    return true;
+}
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error) {

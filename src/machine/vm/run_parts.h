@@ -70,6 +70,7 @@ typedef struct pdl_run_effects {
     size_t queue_head;
     pdl_call_in call_in; /* how code outside calls functions of the program */
     pdl_usage usage, nested_usage;
+    pdl_label seen; /* the labels of all replies and pieces so far */
 } pdl_run_effects;
 /* Cancels the effects in flight: the world need not answer them. */
 void pdl_run_effects_cancel(const pdl_run *r);

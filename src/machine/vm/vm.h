@@ -213,6 +213,8 @@ bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old
  * result comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
+/* Returns the label of all that the run was answered so far. */
+pdl_label pdl_run_seen(const pdl_run *r);
 /* Returns true when a held run cannot be copied only because of what code left, so that a run
  * which is made again from the same answers can take its place. */
 bool pdl_run_is_replayable(const pdl_run *r);

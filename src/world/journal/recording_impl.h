@@ -46,8 +46,8 @@ journal_form pdl_journal_form_of(const pdl_journal *j);
 PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out,
                               pdl_err *err);
 void pdl_journal_id_fini(journal_id *id);
-/* Appends a place. When the redaction covers the label, names below the `code` of a computed program
- * are left out, because the text of that program chose them. */
+/* Appends a place. When the redaction covers the label, names below the `code` of a computed
+ * program are hidden, because the text of that program chose them. */
 void pdl_journal_put_place(const pdl_redaction *m, pdl_label label, const pdl_path *place,
                            pdl_buf *out);
 

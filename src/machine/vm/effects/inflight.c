@@ -54,6 +54,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_inflight *c = pdl_idmap_find(&r->effects.by_id, e->id);
     if (!c) return;
     c->label |= pdl_effect_label(e);
+    r->effects.seen |= c->label;
     if (!pdl_redaction_covers(r->opt.redaction, c->label))
         pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                           .kind = PDL_EVENT_piece,
@@ -115,6 +116,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
                                                .value = notes,
                                                .context = pdl_absent()});
     pdl_drop(notes);
+    r->effects.seen |= pdl_effect_label(e) | reply->err.label;
     if (c) c->label |= pdl_effect_label(e);
     if (c) pdl_inflight_answered(c, e, reply);
 }

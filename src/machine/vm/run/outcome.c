@@ -92,6 +92,7 @@ pdl_val pdl_run_scope(const pdl_run *r) { return pdl_vm_scope_value(r->fibers.ma
 pdl_vref pdl_run_context(const pdl_run *r) { return r->fibers.main->background; }
 pdl_vref pdl_run_answer(const pdl_run *r) { return r->outcome.answer; }
 double pdl_run_score(const pdl_run *r) { return r->outcome.score; }
+pdl_label pdl_run_seen(const pdl_run *r) { return r->effects.seen; }
 pdl_loc pdl_run_impossible(const pdl_run *r) { return r->outcome.impossible; }
 const pdl_err *pdl_run_error(const pdl_run *r) { return &r->outcome.err; }
 
