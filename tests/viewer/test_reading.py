@@ -5,7 +5,9 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -394,3 +396,28 @@ def test_way_to_a_failure(program, steps, folder):
     items = json.loads(re.search(r'id="run-items">(.*?)</script>', page, re.S).group(1))
     way, = [x["way"] for x in items if x["shape"] == "failure"]
     check("%d steps" % steps, len(way) == steps and all(re.match("included|called|iteration", w["text"]) and w["box"] >= 0 for w in way), way)
+
+
+# name: (program, what is said of the run, whether it is interrupted)
+ENDED = {
+    "interrupted": ("text:\n- \"begin\\n\"\n- {lang: command, code: \"sleep 9\"}\n- \" end\\n\"\n", "Stopped", True),
+    "another_failed": ("text:\n- {def: a, model: openai/m, input: hi, contribute: []}\n- {lang: command, code: \"sleep 9\"}\n", "Failed", False),
+}
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_what_did_not_end(name, folder):
+    """A block that had not ended when the run did has not failed: no failure without a message, and an interrupted run is not a failed one."""
+    program, state, interrupted = ENDED[name]
+    (folder / "a.pdl").write_text(program)
+    env = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "nowhere"}
+    p = subprocess.Popen([PDL, "a.pdl", "-t", "a.json"], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if interrupted:
+        p.stdout.read(len("begin\n"))
+        time.sleep(0.3)
+        p.send_signal(signal.SIGINT)
+    p.communicate(timeout=60)
+    md = view("a.json", "--source", "a.pdl", "--md", "-", cwd=folder).stdout.decode()
+    check("the run", md.splitlines()[2].startswith(state + " \u00b7 "), md)
+    check("the command", "**Stopped before its end** (a.pdl, line 3)" in md, md)
+    check("failures have messages", len(re.findall(r"\*\*Failed\*\* \(a.pdl, line \d\): \S", md)) == md.count("**Failed**") == (not interrupted), md)

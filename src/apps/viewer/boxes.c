@@ -197,10 +197,13 @@ static bool ended_for_nothing(const pdl_box *b) {
     return b->state == PDL_BOX_DONE && pdl_is_absent(pdl_dict_getz(b->block, "pdl__result"));
 }
 
-/* Sets `counts`. A failure also ends the blocks around it, but it is counted only in the block in
- * which it happened. Inner boxes have higher numbers, so they are examined first. */
+/* Returns true for a block that neither ended nor failed: a failure has a message. */
+static bool has_no_end(const pdl_box *b) { return !b->end && !pdl_str_is(b->kind, "error"); }
+
+/* Sets `counts` and `stopped`. A failure also ends the blocks around it, but it is counted only in
+ * the block in which it happened. Inner boxes have higher numbers, so they are examined first. */
 static void count_failures(pdl_doc *d) {
-    bool *below = PDL_NEW_N(bool, d->boxes.n);
+    bool *below = PDL_NEW_N(bool, d->boxes.n), any = false;
     for (size_t i = d->boxes.n; i-- > 0;) {
         pdl_box *b = &d->boxes.p[i], *up = &d->boxes.p[b->parent];
         /* the failed block is inside an error block, which has the message */
@@ -209,11 +212,15 @@ static void count_failures(pdl_doc *d) {
             if (b->state == PDL_BOX_FAILED) b->state = PDL_BOX_RECOVERED;
             continue;
         }
-        b->counts = b->state == PDL_BOX_FAILED && !below[i] && !in_error;
-        if (!i || !(b->counts || below[i])) continue;
+        bool innermost = b->state == PDL_BOX_FAILED && !below[i] && !in_error;
+        b->stopped = innermost && has_no_end(b);
+        b->counts = innermost && !b->stopped;
+        any = any || b->counts;
+        if (!i || !(innermost || below[i])) continue;
         below[b->parent] = true;
         if (b->state == PDL_BOX_FAILED && ended_for_nothing(up)) up->state = PDL_BOX_FAILED;
     }
+    d->stopped = d->boxes.p[0].state == PDL_BOX_FAILED && !any;
     pdl_free(below);
 }
 

@@ -37,6 +37,9 @@ typedef struct pdl_box {
     int64_t start, end;  /* ns since the epoch; 0 when unknown */
     pdl_box_state state;
     bool counts; /* the box failed, but no box inside it did; so each failure is counted once */
+    /* the block had not ended when the run was interrupted or another block failed, and no block
+     * inside of it either */
+    bool stopped;
     /* the box is a failed attempt that was handled, or is inside of such an attempt */
     bool abandoned;
 } pdl_box;
@@ -48,6 +51,7 @@ typedef struct pdl_doc {
     char *notice;           /* owned; describes the damage of the trace; NULL when it is intact */
     pdl_map places;         /* place of a model block -> number of its box + 1 */
     bool running;           /* the run continues, so a block without an end has not failed */
+    bool stopped;           /* the run was interrupted: it did not end, and no block of it failed */
     bool cut; /* some blocks are left out: the trace has more than PDL_DOC_MAX_BOXES */
 } pdl_doc;
 

@@ -90,7 +90,7 @@ static void count_one(const pdl_box *b, bool model, pdl_digest *g) {
     if (b->start && (!g->start || b->start < g->start)) g->start = b->start;
     if (b->end > g->end) g->end = b->end;
     g->shown += pdl_is_str(pdl_box_get(b, "pdl__shown"));
-    g->failed = g->failed || b->counts;
+    g->failed = g->failed || b->counts || b->stopped;
     g->recovered = g->recovered || b->state == PDL_BOX_RECOVERED;
 }
 

@@ -663,7 +663,8 @@ static bool says_why(const walk *w, const pdl_box *b) {
 
 static void leave(walk *w, reading_frame f) {
     const pdl_box *b = box_at(w, f.box);
-    if (!f.one && b->counts && says_why(w, b)) add_item(w, PDL_SHAPE_failure, f.box);
+    if (!f.one && (b->counts || b->stopped) && says_why(w, b))
+        add_item(w, PDL_SHAPE_failure, f.box);
     if (f.prints && !f.one) use(w, f.box);
     w->stopped = w->stopped || (f.prints && pdl_box_is_kind(b, "error"));
     if (f.has_item) close_item(w);

@@ -444,7 +444,7 @@ static void put_person(const pdl_reading *r, uint32_t i, pdl_buf *out) {
 }
 
 static void put_failure(const pdl_box *b, pdl_buf *out) {
-    PDL_PUT(out, "Failed");
+    pdl_buf_put(out, pdl_str_of(b->stopped ? "Stopped before its end" : "Failed"));
     if (b->state == PDL_BOX_RECOVERED) PDL_PUT(out, "; its fallback was used");
 }
 
@@ -602,6 +602,7 @@ const char *pdl_reading_state(const pdl_reading *r) {
     if (r->doc->notice && !r->doc->cut) return "Cut";
     if (r->doc->running) return "Running";
     if (pdl_member_bool(r->doc->trace, "not_ended")) return "Not ended";
+    if (r->doc->stopped) return "Stopped";
     return r->doc->boxes.p[0].state == PDL_BOX_FAILED ? "Failed" : "Finished";
 }
 
