@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from .browse import PDL, ROOT, View, check, trace_of
+from .browse import PDL, ROOT, View, check, mock, trace_of
 
 pytestmark = [pytest.mark.builds, pytest.mark.roomy]
 
@@ -262,3 +262,40 @@ def test_texts(b, folder):
 def written(trace, folder):
     subprocess.run([PDL, "view", str(trace), "--html", str(folder / "texts.html")], check=True)
     return folder / "texts.html"
+
+
+PAPER = """text:
+- for: {i: "${ range(20)|list }", word: "${ ['a word and more of them '] * 20 }"}
+  map: {object: {square: "${ i * i }", text: "${ (word * 6) ~ i }"}}
+  join: {as: array}
+- "\\n${ 'a line\\\\n' * 40 }"
+- {model: openai/echo, input: "${ 'say this again ' * 200 }"}
+- for: {i: "${ range(40)|list }"}
+  repeat: "round ${ i }\\n"
+"""
+
+
+def test_document_on_paper(b, folder):
+    """A printed document has nothing to press and nothing that would have to be scrolled, a call that is open is there as a whole, and what is left out is marked."""
+    with mock() as env:
+        (folder / "paper.pdl").write_text(PAPER)
+        subprocess.run([PDL, "paper.pdl", "--trace=paper.json"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+    v = View(folder / "paper.json", "--source", folder / "paper.pdl")
+    b.read(v.address, {"viewport": {"width": 720, "height": 900}, "colorScheme": "dark"})
+    b.evaluate("document.querySelectorAll('.work-head[aria-expanded=false]').forEach((e) => e.click())")
+    b.click("[data-call='1']")
+    b.wait(".sent .chat")
+    b.media({"media": "print"})
+    scrolled = b.evaluate("[...document.querySelectorAll('#document *')].filter((e) => e.checkVisibility() && getComputedStyle(e).overflow !== 'visible' && (e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1) && e.clientHeight).map((e) => e.className)")
+    fields = b.evaluate("[...document.querySelectorAll('input, nav button, .acts button, .close, .below, .lines-here')].filter((e) => e.checkVisibility()).map((e) => e.outerHTML.slice(0, 80))")
+    marks = b.evaluate("[...document.querySelectorAll('.show-all')].filter((e) => e.checkVisibility()).map((e) => [getComputedStyle(e).fontSize, getComputedStyle(e, '::after').content])")
+    heads = b.evaluate("[...document.querySelectorAll('.grid th button')].map((e) => getComputedStyle(e).display)")
+    wide = b.evaluate("[...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + '.' + e.className)")
+    back = b.evaluate("getComputedStyle(document.body).backgroundColor")
+    out = b.run()
+    v.end()
+    check("nothing is scrolled", out[scrolled] == [], out[scrolled])
+    check("nothing to press", out[fields] == [], out[fields])
+    check("what is left out", out[marks] and all(m == ["0px", '"\u2026"'] for m in out[marks]), out[marks])
+    check("heads are drawn on each page", out[heads] and set(out[heads]) == {"contents"}, out[heads])
+    check("nothing sideways, and no ground", out[wide] == [] and out[back] == "rgba(0, 0, 0, 0)", (out[wide], out[back]))
