@@ -353,6 +353,22 @@ static pdl_str by_sign(const spot *s) {
     return (pdl_str){0};
 }
 
+static const struct {
+    const char *letter, *hint;
+} unseen[] = {
+#define X(letter, words) {letter, "the expression has " words},
+#include "base/unseen.def"
+#undef X
+};
+
+/* Returns the help for a letter that cannot be seen. */
+static pdl_str by_unseen(const spot *s) {
+    if (!fails_with(s, "unexpected char")) return (pdl_str){0};
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+        if (pdl_str_starts(s->at, pdl_str_of(unseen[i].letter))) return pdl_str_of(unseen[i].hint);
+    return (pdl_str){0};
+}
+
 static pdl_str for_jinja(pdl_str hint) {
     for (size_t i = 0; i < sizeof in_jinja / sizeof *in_jinja; i++)
         if (pdl_str_is(hint, in_jinja[i].hint)) return pdl_str_of(in_jinja[i].instead);
@@ -415,6 +431,7 @@ pdl_str pdl_read_advice(const pdl_reader *r) {
     if (!is_read) return (pdl_str){0};
     look(r, &s);
     pdl_str hint = by_end(&s);
+    if (!hint.n) hint = by_unseen(&s);
     if (!hint.n) hint = by_word(&s);
     if (!hint.n) hint = by_sign(&s);
     if (!hint.n) hint = by_gap(&s);

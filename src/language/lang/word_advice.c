@@ -431,30 +431,12 @@ static bool has_book_quotes(pdl_str word) {
            pdl_str_starts(word, PDL_STR("\u201d")) || pdl_str_starts(word, PDL_STR("\u2019"));
 }
 
-#define NO_WIDTH(n)  "the key has a space without width (U+" n "), which is a letter: leave it out"
-#define DIRECTION(n) "the key has a mark of direction (U+" n "): leave it out"
-
-/* Characters that are invisible or look like a blank. Text that was copied from other programs has
- * them. */
 static const struct {
     const char *letter, *hint;
 } unseen[] = {
-    {"\u00a0", "the key has a no-break space, which is a letter: write a space"},
-    {"\u3000", "the key has a wide space (U+3000), which is a letter: write a space"},
-    {"\u200b", NO_WIDTH("200B")},
-    {"\u2060", NO_WIDTH("2060")},
-    {"\u200e", DIRECTION("200E")},
-    {"\u200f", DIRECTION("200F")},
-    {"\u202a", DIRECTION("202A")},
-    {"\u202b", DIRECTION("202B")},
-    {"\u202c", DIRECTION("202C")},
-    {"\u202d", DIRECTION("202D")},
-    {"\u202e", DIRECTION("202E")},
-    {"\u2066", DIRECTION("2066")},
-    {"\u2067", DIRECTION("2067")},
-    {"\u2068", DIRECTION("2068")},
-    {"\u2069", DIRECTION("2069")},
-    {"\ufeff", "the key has a byte order mark (U+FEFF): leave it out"},
+#define X(letter, words) {letter, "the key has " words},
+#include "base/unseen.def"
+#undef X
 };
 
 static const char *unseen_advice(pdl_str word) {

@@ -78,10 +78,30 @@ static bool is_dash_without_blank(const place *p) {
     return rest.n > 1 && rest.p[0] == '-' && !pdl_byte_in(rest.p[1], PDL_STR(" -\n"));
 }
 
-/* Returns true at U+00A0, which web pages and word processors write. It is a letter and no
- * indentation. */
-static bool begins_with_hard_blank(const place *p) {
-    return pdl_str_starts(pdl_str_sub(p->text, p->context, p->text.n), PDL_STR("\xc2\xa0"));
+static const struct {
+    const char *letter, *hint;
+} unseen[] = {
+#define X(letter, words) {letter, "the line has " words},
+#include "base/unseen.def"
+#undef X
+};
+
+static const char *unseen_at(pdl_str s) {
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+        if (pdl_str_starts(s, pdl_str_of(unseen[i].letter))) return unseen[i].hint;
+    return NULL;
+}
+
+/* Returns the hint for a line that has a letter which looks like a blank, or like nothing, where a
+ * blank is needed: in its indentation, after a dash, or after the first colon. */
+static const char *unseen_advice(const place *p) {
+    pdl_str s = pdl_str_sub(p->text, p->context, p->text.n);
+    s = pdl_str_sub(s, 0, pdl_str_find(s, PDL_STR("\n"), 0));
+    size_t i = 0, colon = pdl_str_find(s, PDL_STR(":"), 0);
+    while (i < s.n && pdl_byte_in(s.p[i], PDL_STR(" -"))) i++;
+    const char *hint = unseen_at(pdl_str_sub(s, i, s.n));
+    if (hint || colon == PDL_NOT_FOUND) return hint;
+    return unseen_at(pdl_str_sub(s, colon + 1, s.n));
 }
 
 /* Returns the line before, without blanks at its ends; empty lines are skipped. */
@@ -303,8 +323,6 @@ static const struct {
      "in \"...\" a backslash is written \\\\; in '...' it is a letter like others"},
     {"could not find expected ':'", follows_bar, MARK_CONTEXT,
      "the lines of a text after | or > are indented"},
-    {"could not find expected ':'", begins_with_hard_blank, MARK_CONTEXT,
-     "the line has a no-break space, which is a letter: write a space"},
     {"could not find expected ':'", is_dash_without_blank, MARK_CONTEXT,
      "a space follows the dash of an item: - ..."},
     {"expected escape sequence", NULL, MARK_HERE,
@@ -427,6 +445,13 @@ static const struct {
 void pdl_yaml_advise(pdl_err *err, size_t context, size_t bracket) {
     if (!err->msg || !err->loc.src || err->hint) return;
     const place p = {err->loc.src->text, err->loc.start, context, bracket};
+    const char *letter = strstr(err->msg, "could not find expected ':'") ? unseen_advice(&p) : NULL;
+    if (letter) {
+        pdl_err_hint(err, "%s", letter);
+        if (context < p.at)
+            err->mark = (pdl_loc){err->loc.src, (uint32_t)context, (uint32_t)context + 1};
+        return;
+    }
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
         if (!strstr(err->msg, advices[i].problem)) continue;
         if (advices[i].when && !advices[i].when(&p)) continue;

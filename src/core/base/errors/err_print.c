@@ -39,10 +39,18 @@ static void put_place(pdl_loc loc, pdl_buf *out) {
     pdl_buf_putf(out, "%u", pdl_loc_line(loc));
 }
 
-/* Returns how many columns cp takes in the excerpt. A tab counts as blanks, a control or invisible
- * character as one sign. */
+/* Returns true for a character that a person cannot see, or that changes the order of text. Joiners
+ * are no such characters, since scripts and emoji need them. */
+static bool is_unseen(uint32_t cp) {
+    enum { NON_JOINER = 0x200c, JOINER = 0x200d };
+    return cp >= 0x80 && cp != NON_JOINER && cp != JOINER && !pdl_cp_is_printable(cp);
+}
+
+/* Returns how many columns cp takes in the excerpt. A tab counts as blanks, a control character as
+ * one sign. An unseen character has the width of its name: <U+00A0>. */
 static int shown_width(uint32_t cp) {
     if (cp == '\t') return TAB;
+    if (is_unseen(cp)) return cp < 0x10000 ? 8 : cp < 0x100000 ? 9 : 10;
     if (!pdl_cp_is_printable(cp)) return 1;
     int w = pdl_cp_width(cp);
     return w < 0 ? 1 : w;
@@ -53,6 +61,8 @@ static void put_shown(uint32_t cp, pdl_buf *out) {
         PDL_PUT(out, "    ");
     else if (cp < 0x20 || cp == 0x7f)
         pdl_buf_putc(out, '?');
+    else if (is_unseen(cp))
+        pdl_buf_putf(out, "<U+%04X>", (unsigned)cp);
     else if (!pdl_cp_is_printable(cp))
         PDL_PUT(out, "\xef\xbf\xbd");
     else
@@ -122,11 +132,9 @@ static pdl_str end_of(pdl_str s, size_t n) {
     return pdl_str_sub(s, from, s.n);
 }
 
-/* Writes s with escapes such as \u202e for invisible characters and for those that change the order
- * of text. Joiners are not escaped, since scripts and emoji need them. ASCII control characters are
- * not escaped, either, because termsafe.h replaces them. */
+/* Writes s with escapes such as \u202e for unseen characters. ASCII control characters are not
+ * escaped, because termsafe.h replaces them. */
 static void put_named(pdl_str s, pdl_buf *out) {
-    enum { NON_JOINER = 0x200c, JOINER = 0x200d };
     if (pdl_utf8_check(s) != PDL_NOT_FOUND) {
         pdl_buf_put(out, s); /* s is a path */
         return;
@@ -134,7 +142,7 @@ static void put_named(pdl_str s, pdl_buf *out) {
     for (const char *p = s.p, *end = s.p + s.n; p < end;) {
         const char *from = p;
         uint32_t cp = pdl_utf8_next(&p);
-        if (cp < 0x80 || cp == NON_JOINER || cp == JOINER || pdl_cp_is_printable(cp))
+        if (!is_unseen(cp))
             pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
         else
             pdl_buf_putf(out, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", cp);
