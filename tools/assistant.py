@@ -144,7 +144,8 @@ def write_texts(folder, end=".md"):
 
 
 def write_skill(folder):
-    """Writes the folder that an assistant reads. It says when the skill is useful, and has the card."""
+    """Writes the folder of the skill, which an assistant reads. The folder says when the skill is useful, and has the
+    card."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in SKILL:
         shutil.copyfile(file, folder / file.name)

@@ -68,7 +68,8 @@ static void drop_comments(text *t) {
     *t = (text){out, (size_t)(end - out)};
 }
 
-/* Returns true when the rule of a style sheet ends before any other sign. */
+/* Returns true when the next sign that is not white space is the brace that ends a rule of a style
+ * sheet. */
 static bool ends_rule(const char *s) { return s[strspn(s, " \n")] == '}'; }
 
 /* Removes from a style sheet comments, last semicolons of rules, and the spaces that only people

@@ -51,7 +51,7 @@ ROW = re.compile(r" {2,}\S|\S+ {2,}\S")
 
 def parts(lines):
     """Returns the paragraphs and the rows of tables of a comment, each on one line. The given lines have no marks. A row is indented, or has two
-    blanks after its first word. Lines after it that are deeper continue it."""
+    blanks after its first word. Lines below a row that are indented more belong to the row."""
     found, row = [], None
     for line in lines:
         depth = len(line) - len(line.lstrip())

@@ -64,13 +64,13 @@ export interface RunOptions {
   code?: (request: { lang: string; code: string; variables: Record<string, unknown>; variablesJson: string }, signal: AbortSignal) => unknown
   /** Answers a request for embeddings. */
   embed?: (request: { model: string; input: string[]; parameters: Record<string, unknown> }, signal: AbortSignal) => unknown
-  /** Variables of the program; `data` is the same. */
+  /** Variables of the program; `data` is another name of this option. */
   variables?: Record<string, unknown>
   data?: Record<string, unknown>
   /** Name of the program in messages; "main.pdl" by default. */
   name?: string
   files?: Files
-  /** What text events show: the result as it is made, the messages, or nothing. */
+  /** Which text arrives as text events: the result as it is made, the messages, or nothing. */
   stream?: 'result' | 'context' | 'none'
   /** The prices of models, for `usage.cost`. */
   prices?: Prices

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// run.js -- Run: a program that runs in slices of 10 ms, between which the event loop has its turn. The program's requests are answered by
-// functions of the host, in any order, while other parts of it continue.
+// run.js -- Run, a program that runs in slices of 10 ms. Between two slices the event loop has its turn. Functions of
+// the host answer the program's requests, in any order, while other parts of the program continue.
 
 import { answer } from './answers.js'
 import { PdlError } from './errors.js'
 import { Ended, instance } from './module.js'
 
 const SLICE_MS = 10
-const AHEAD = 1000 // events that may wait for their reader before the program waits as well
+const AHEAD = 1000 // maximum number of events that nobody has read; when there are more, the program waits
 
 /** Waits until the event loop has done its other work. */
 const pause = typeof setImmediate === 'function' ? () => new Promise(setImmediate) : byMessage()
@@ -214,7 +214,7 @@ export class Run {
     try {
       this.#ask(ask, more)
     } catch {
-      // the same fault meets the next step
+      // the next step meets the same fault, and reports it
     }
     this.#rouse()
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scripted.js -- a model whose answers are written by hand. Which of them answers is decided in the module, as in `pdl mock`.
+// scripted.js -- a model whose answers are written by hand. The module decides which answer is used, as in `pdl mock`.
 
 const LONGEST_MS = 0x7fffffff
 

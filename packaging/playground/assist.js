@@ -156,9 +156,9 @@ export class Assistant {
   #isBusy = false
   #isStale = false
 
-  /** send(message) gives a message to the server; show(name) shows a file and gives its view; change(name, update) changes one that is not shown
-   * and gives its text; onProblems(problems, isNew) gets those of what is
-   * shown, and once more when it is known what can be done about them. */
+  /** send(message) sends a message to the server. show(name) shows a file and returns its view. change(name, update) changes a file that is not
+   * shown, and returns its text. onProblems(problems, isNew) gets the problems of the shown file, and is called again when their fixes are
+   * known. */
   constructor({ send, show, change, onProblems }) {
     this.onProblems = onProblems
     this.#client = new LSPClient({ timeout: MAX_MS, rootUri: null, sanitizeHTML: clean, workspace: client => new Files(client, { show, change }) })

@@ -40,7 +40,7 @@ export function python(onLoad) {
     try {
       return new JsonText(run(code, variablesJson, session))
     } catch (why) {
-      throw refused(String(why.message).trim().split('\n').at(-1)) // the last line of a traceback says what it is
+      throw refused(String(why.message).trim().split('\n').at(-1)) // the last line of a traceback names the error
     }
   }
 }

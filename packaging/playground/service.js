@@ -105,7 +105,7 @@ async function refusal(answer) {
   try {
     message = JSON.parse(text).error?.message ?? message
   } catch {
-    // the text is not JSON, and is itself the reason
+    // a text that is not JSON is the reason itself
   }
   return Object.assign(new Error(message || `status ${answer.status}`), { status: answer.status })
 }

@@ -1,5 +1,5 @@
-// view.js -- for the Live Document beside the program. Its page sends questions to a server; here the surrounding page answers them. This
-// script comes before the scripts of the document, and replaces the functions with which they send requests.
+// view.js -- lets the page around the Live Document answer its questions, which the Live Document usually sends to a server. This script
+// comes before the scripts of the document, and replaces the functions with which they send requests.
 // SPDX-License-Identifier: Apache-2.0
 
 const host = parent.playground

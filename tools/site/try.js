@@ -1,4 +1,5 @@
-// try.js -- "Try it" below a program of the manual: the playground, beside the page on a wide screen. Without this script the links lead to it.
+// try.js -- opens the playground when "Try it" below a program of the manual is pressed, on a wide screen beside the page. Without this script,
+// the links lead to the page of the playground.
 // SPDX-License-Identifier: Apache-2.0
 const MIN_WIDTH = 1000 // pixels; on a narrower screen the playground takes the place of the page
 

@@ -14,7 +14,8 @@
 
 /* The world of a run: effects go out as JSON and wait here until the host answers them. Two things
  * need no host: the request that a call would send, and calls that have a mock_response. The world
- * of models does both. It is made when one of them is first needed. */
+ * of models makes such requests and answers such calls. That world is made when it is first
+ * needed. */
 typedef struct pdl_wasm_world {
     pdl_world world;
     pdl_wasm_files files;

@@ -53,7 +53,7 @@ static void find_source(pdl_wasm_world *w, pdl_effect *e) {
 /* --- effects that go out ---------------------------------------------------------------------- */
 
 /* Returns true when a service accepts the content of a message unchanged: it is a text, or a list
- * of parts each of which has a type. */
+ * of parts that all have a type. */
 static bool is_content(pdl_vref v) {
     if (pdl_is_str(v) || pdl_is_null(v) || pdl_is_absent(v)) return true;
     bool is_parts = pdl_is_list(v) && pdl_list_len(v);

@@ -71,7 +71,7 @@ PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
  * the whole text for users in msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind
  * and status with the meanings that they have for all model calls (spec providers 9), and as detail
  * the JSON {provider, model, retry_after_seconds}. Other kinds of effects are refused. Borrows
- * loop, which poll steps. close cancels open calls. */
+ * loop. The function `poll` of the world steps the loop, and `close` cancels open calls. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 
 /* Returns the number of open effects. */

@@ -331,7 +331,7 @@ static void ask_headers(ask_list *a, pdl_vref holder, pdl_label outer) {
     for (size_t i = 0, n = pdl_is_dict(holder) ? pdl_dict_len(holder) : 0; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(holder, i), v = pdl_dict_val_at(holder, i);
         if (!is_of_headers(text_of(key))) continue;
-        /* a question shows the name of a key only */
+        /* a question shows only the name of a secret, and not its value */
         bool is_secret = pdl_is_secret_key(text_of(key));
         add(a, PDL_STR("headers"), is_secret ? key : v,
             outer | pdl_label_of(key) | pdl_label_of(v));

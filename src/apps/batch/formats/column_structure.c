@@ -20,7 +20,7 @@ enum {
     A_TEXT = 2,
     AN_INT = 4,  /* an integer of 64 bits with a sign */
     A_UINT = 8,  /* a larger integer of 64 bits without a sign */
-    A_LONG = 16, /* an integer of at most 37 digits that is larger still */
+    A_LONG = 16, /* a still larger integer, of at most 37 digits */
     A_FLOAT = 32,
     A_LIST = 64,
     AN_OBJECT = 128,

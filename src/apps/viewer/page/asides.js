@@ -17,7 +17,8 @@ export class Asides extends Rounds {
     return shortened(make("div.shown", {}, make("span.label", {}, item.title), make("div.shown-text", {}, make("span", {}, (item.text ?? "").trim()), item.cut ? restOf(item) : "")), wordsOf([item]));
   }
 
-  // Loads the rest of a text of which the page has the beginning. When the server has ended, the page keeps the beginning.
+  // Loads the rest of a text, when the page has only its beginning. When the server has ended, the page keeps the
+  // beginning.
   async complete(rest) {
     const text = await this.run.text(Number(rest.dataset.box)).catch(() => null);
     if (text === null) return;

@@ -150,7 +150,7 @@ function besides(list, at, end, from, n) {
   return { items, total };
 }
 
-// A run of which the browser has the newest items. These are all items, unless the run is very long. Everything else is
+// A run whose newest items are in the browser. These are all items, unless the run is very long. Everything else is
 // requested from the server when it is needed.
 export class FlatRun extends ServedRun {
   constructor(number, summary) {

@@ -113,8 +113,8 @@ static void note_open(pdl_durable *d, pending_effect *o, const identity *id) {
 void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why) {
     durable_forecast *f = &d->forecast;
     if (d->setup.use != PDL_DURABLE_CHECK) return;
-    /* Only the first reason is kept. If it has no line of the program, because it was found while
-     * the run was prepared, it gets the line of a request that fails at the same place. */
+    /* Only the first reason is kept. A reason that was found while the run was prepared has no line
+     * of the program; it gets the line of a request that fails at the same place. */
     if (f->stop.kind) {
         bool same = !f->stop.loc.src && f->stop_place && pdl_str_is(place, f->stop_place);
         if (same) f->stop.loc = why->loc;

@@ -357,8 +357,8 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 
-/* Adds a content that is no text. A value of which nothing can be read, such as an object that is
- * the answer itself, is kept as it is. */
+/* Adds a content that is no text. A value from which no text can be read, such as an object that is
+ * the answer itself, is kept unchanged. */
 static void add_content(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     size_t before = d->arrived;
     bool was_unread = d->has_unread;

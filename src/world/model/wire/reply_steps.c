@@ -461,7 +461,7 @@ static pdl_val message_of(pdl_vref choice) {
     return pdl_is_str(text) ? message_with(text) : pdl_is_str(m) ? message_with(m) : pdl_absent();
 }
 
-/* Returns true for a content in parts of which none can be read. */
+/* Returns true when a content is a list of parts and none of the parts can be read. */
 static bool is_unread(pdl_vref content) {
     pdl_reply_builder d;
     if (!pdl_reply_content_is_parts(content)) return false;

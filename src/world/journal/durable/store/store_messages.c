@@ -1,6 +1,6 @@
 /* store_messages.c -- the messages of a durable run, as nodes of a tree; see store.h. The file has
- * no index of their hashes, because each message would then cost a write of a page at a random
- * place.
+ * no index of the hashes of messages: with an index, each message would cost a write of a page at a
+ * random place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
