@@ -453,8 +453,8 @@ static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_cancel(g);
 }
 
-/* Lets the run continue without breakpoints. Its input ends, because the client types no more
- * lines. */
+/* Lets the run continue without breakpoints. The input of the run ends, because the client types no
+ * more lines. */
 static void release(debugger *g) {
     pdl_drop(g->again);
     g->again = pdl_absent();

@@ -186,8 +186,8 @@ static void on_fail(debugger *g, const pdl_event *e) {
 }
 
 /* Stops at a failed reply. A block that calls a model ends before the answer arrives, and the
- * failure is raised later, where the answer is used. It is shown at the block of the call, which
- * becomes a frame again until the run continues. */
+ * failure is raised later, where the answer is used. The failure is shown at the block of the call,
+ * which becomes a frame again until the run continues. */
 static void on_reply(debugger *g, const pdl_event *e) {
     uint32_t fiber = e->fiber ? e->fiber : 1;
     bool model = e->effect->kind == PDL_EFFECT_model;

@@ -32,8 +32,8 @@ typedef struct particle_part {
     struct particle_part *before; /* NULL for the first part */
 } particle_part;
 
-/* A particle. Its lineage consists of the round of resampling that made it, its number in that
- * round, and with rejection also the number of the try. */
+/* A particle. The lineage of a particle consists of the round of resampling that made the particle,
+ * its number in that round, and with rejection also the number of the try. */
 typedef struct particle {
     population *of;
     uint32_t slot; /* when the state is RUNS or HELD, the slot of its run in the pool */

@@ -12,8 +12,8 @@
  * code. Error: usage. */
 PDL_MUST bool pdl_search_check_exposed(const opt_search *z, const opt_place *p, pdl_err *err);
 
-/* Checks values of a method before they are added. Their names must be names that vary, and their
- * texts must not be too long or have control characters. Error: usage. */
+/* Checks values of a method before they are added. The names of the values must be names that vary.
+ * Texts must not be too long, and must not have control characters. Error: usage. */
 PDL_MUST bool pdl_search_is_sound(const opt_search *z, pdl_vref values, pdl_err *err);
 /* Returns true when the method may get texts from a model. */
 bool pdl_search_may_propose(const opt_search *z);

@@ -130,8 +130,8 @@ static void take_error(opt_search *z, answer *x, const pdl_err *e) {
     pdl_buf_fini(&place);
 }
 
-/* Returns a result in the form for judges and files, which has only the types of JSON. Absent when
- * the result has no such form. */
+/* Returns a result in the form for judges and files, which has only the types of JSON. Returns
+ * absent when the result has no such form. */
 static pdl_val plain(pdl_vref v) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};

@@ -28,7 +28,7 @@ static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
 
 /* The names that the events have for each kind of item. */
 static const struct {
-    const char *prefix; /* prefix of the ids of such items */
+    const char *prefix; /* prefix of the ids of items of this kind */
     const char *growth; /* the events are "response.X.delta" and "response.X.done" */
     const char *whole;  /* the field in which the second event has the whole text */
     bool has_parts;

@@ -2,10 +2,11 @@
  *
  * The prompts and answers of a run may contain secrets, and every program on this machine, and
  * every web page in its browsers, can send requests to a port of loopback. So knowing the port is
- * not enough. A printed address carries a secret, and works once. It is exchanged for a cookie that
- * scripts of other pages cannot read, and that browsers do not send with requests of other pages.
- * Host and Origin are compared with the address of the server, because an attacker can make another
- * name resolve to loopback. Only the headers of a request are needed for all of this.
+ * not enough. A printed address carries a secret, and works once. The secret is exchanged for a
+ * cookie. Scripts of other pages cannot read the cookie, and browsers do not send it with requests
+ * of other pages. Host and Origin are compared with the address of the server, because an attacker
+ * can make another name resolve to loopback. Only the headers of a request are needed for all of
+ * this.
  *
  * No other page may show this one in a frame, unless the user named its origin: editors show web
  * pages in their own frames. Browsers send no strict cookie from a frame of another site; such a

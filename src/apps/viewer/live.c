@@ -235,8 +235,8 @@ static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e)
            l->boxes.n >= PDL_LIVE_MAX_BOXES;
 }
 
-/* Stores the block and its place. Their text is made only when a page requests the box. Most boxes
- * are never requested before the trace replaces all of them. */
+/* Stores the block and its place. The texts of both are made only when a page requests the box.
+ * Most boxes are never requested before the trace replaces all of them. */
 static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
     pdl_programs_add(&l->programs, e->program);
     b->block = e->block;

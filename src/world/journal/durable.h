@@ -135,7 +135,7 @@ typedef struct pdl_durable_options {
 } pdl_durable_options;
 void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o);
 /* Returns the world of the run, which belongs to the journal (its close does nothing). next is the
- * world that answers the effects that the file cannot answer. It is borrowed, and NULL for REPLAY
+ * world that answers the effects that the file cannot answer. next is borrowed, and NULL for REPLAY
  * and SHOW. The returned world charges the answers from the file, knows which actions may be
  * repeated, and writes the output that waits for the file. */
 pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next);

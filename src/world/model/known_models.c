@@ -76,7 +76,7 @@ bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl
 enum { MAX_PROVIDERS = 256 };
 
 /* Appends PROVIDER/MODEL for the form PROVIDER:MODEL of other tools. The tags of ollama have the
- * same form (mistral:7b, mistral:instruct). They begin with a digit, or have no hyphen. */
+ * same form (mistral:7b, mistral:instruct). Such tags begin with a digit, or have no hyphen. */
 static void put_with_slash(pdl_str model, pdl_buf *out) {
     size_t colon = pdl_str_find(model, PDL_STR(":"), 0);
     if (colon == PDL_NOT_FOUND || !pdl_provider_find(pdl_str_sub(model, 0, colon))) return;

@@ -85,7 +85,8 @@ static bool litellm_fits(pdl_str key, pdl_vref row, pdl_str model) {
 }
 
 /* Returns the row that has the prices. A row of LiteLLM's table may only name the row that has them
- * (`alias_of`); any other row has its prices itself. Absent when the named row does not exist. */
+ * (`alias_of`); any other row has its prices itself. Returns absent when the named row does not
+ * exist. */
 static pdl_vref followed(pdl_vref table, pdl_vref row) {
     enum { MAX_NAMES = 8 };
     for (int i = 0; i < MAX_NAMES && pdl_is_str(pdl_member(row, "alias_of")); i++)

@@ -233,8 +233,8 @@ static void put_shown(const char *name, pdl_value *text, size_t most, pdl_buf *o
     pdl_value_drop(text);
 }
 
-/* Returns the variables as they may be printed, or NULL. Those of the command line are the user's
- * own, and are printed as they are. */
+/* Returns the variables as they may be printed, or NULL. Variables of the command line are the
+ * user's own, and are printed unchanged. */
 static pdl_value *shown_of(const repl *r) { return r->shown ? r->shown : r->inputs; }
 
 static bool is_own(const char *name) {

@@ -92,8 +92,8 @@ static void add_fault(rest *r, const pdl_err *err) {
     add_found(r, &n, lines_of(r->src->text, mark.start, mark.end));
 }
 
-/* Reads the nodes of a text, without the parts that have no meaning, which it notes. Returns NULL
- * when that is not possible. */
+/* Reads the nodes of a text. Parts that have no meaning are left out and noted. Returns NULL when
+ * that is not possible. */
 static const pdl_node *read_nodes(pdl_arena *a, pdl_str name, pdl_buf *text, rest *r) {
     name = pdl_arena_str(a, name);
     for (int i = 0; i < MAX_ATTEMPTS; i++) {

@@ -66,7 +66,7 @@ static bool is_map(const lsp_spot *p) { return p->node->kind == PDL_NODE_MAP; }
         return expression;                                                                         \
     }
 
-/* Returns the role of a literal text. It depends on the field. */
+/* Returns the role of a literal text. The role depends on the field. */
 ROLE(text) {
     static const struct {
         const char *key;

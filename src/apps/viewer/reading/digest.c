@@ -17,8 +17,9 @@ bool pdl_box_is_kind(const pdl_box *b, const char *kind) { return pdl_str_is(b->
 
 bool pdl_box_is_run(const pdl_box *b) { return pdl_box_is_kind(b, "run"); }
 
-/* Returns true for a row that is about other runs, such as a candidate of a search. It has their
- * table, which may be empty; the row of a single run has the list of what the run did. */
+/* Returns true for a row that is about other runs, such as a candidate of a search. Such a row has
+ * the table of these runs, which may be empty; the row of a single run has the list of what the run
+ * did. */
 static bool is_about_runs(const pdl_box *b) { return pdl_is_dict(pdl_box_get(b, "pdl__trace")); }
 
 /* Returns the arguments of a call by name; absent when they are unknown. */

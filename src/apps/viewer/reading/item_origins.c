@@ -114,8 +114,8 @@ static void put_part(const pdl_reading *r, size_t from, size_t to, const pdl_tex
     pdl_buf_fini(&text);
 }
 
-/* Appends the values in a piece that expressions made, in their order. Those with known makers are
- * from the stored parts. */
+/* Appends the values in a piece that expressions made, in their order. Values with known makers
+ * come from the stored parts. */
 static void list_parts(const pdl_reading *r, uint32_t i, pdl_text_parts *out) {
     const pdl_provenance *o = &r->origins;
     const pdl_item *x = &r->items.p[i];

@@ -464,7 +464,8 @@ static bool says_something(const pdl_box *b) {
     return pdl_is_str(v) ? !is_blank(pdl_str_get(v)) : !pdl_is_absent(v) && !pdl_is_null(v);
 }
 
-/* Returns true for code or a file whose result was shown, and that nothing else needs. */
+/* Returns true for code, or for a file that was read, when its result was shown and nothing else
+ * needs the box. */
 static bool is_only_shown(const walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);

@@ -138,8 +138,8 @@ static bool write_openai(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     return write_openai_body(a, body, err);
 }
 
-/* Returns data in the order of the texts, by `index`. Absent when an index is repeated or out of
- * range. */
+/* Returns data in the order of the texts, by `index`. Returns absent when an index is repeated or
+ * out of range. */
 static pdl_val in_order(pdl_vref data) {
     size_t n = pdl_list_len(data);
     pdl_val out = pdl_list_new(n);

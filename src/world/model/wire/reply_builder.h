@@ -66,7 +66,7 @@ struct pdl_reply_builder {
     size_t last_call[2];
     /* The member reasoning_details (reply_details.c). details: the items that are complete, a list;
      * detail: the last item, without its text; detail_text: the text of the last item so far.
-     * Absent while there are none. */
+     * details and detail are absent while there are no items. */
     pdl_val details, detail;
     pdl_buf detail_text;
     size_t mark;     /* for dialects: offset in reasoning at which the current thought begins */

@@ -32,7 +32,7 @@
 
 #include "base/banned.h"
 
-/* Each kind of end has a signal. They are taken downward from the last signal, since the C
+/* Each kind of end has a signal. The signals are taken downward from the last one, since the C
  * libraries use the first real-time signals. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end) { return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end); }
 

@@ -152,8 +152,8 @@ static bool mask(const char *path) {
     return mount(with, to, NULL, MS_BIND, NULL) == 0 && make_read_only(to);
 }
 
-/* Mounts a link on itself, so that the name cannot be given to another file. It still leads to the
- * same file or folder. */
+/* Mounts a link on itself, so that the name cannot be given to another file. The name still leads
+ * to the same file or folder. */
 static bool keep_link(const char *link) {
     enum { CLONE_TREE = 1, OF_DESCRIPTOR = 4 };
     attr_of_mount a = {.set = 1 /* RDONLY */ | 2 /* NOSUID */ | 4 /* NODEV */};
