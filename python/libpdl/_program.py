@@ -354,8 +354,8 @@ class Program(Of[T]):
         return self._run(scope, variables, SHORT_TRACE)
 
     def traced_whole(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
-        """Runs the program with a trace that has whole lists of messages, and no member that the reference interpreter
-        does not write."""
+        """Runs the program with a trace that has whole lists of messages, and only members that the reference
+        interpreter writes, too."""
         return self._run(scope, variables, WHOLE_TRACE)
 
     def _run(self, scope: Scope, variables: dict[str, Any], trace: int) -> Result[T]:

@@ -1,6 +1,6 @@
-/* sandbox_errors.c -- makes an error from the report of the helper that the sandbox has ended a
- * command. So the field `fallback` of a program can distinguish a command that the sandbox ended
- * from one that failed by itself.
+/* sandbox_errors.c -- turns the helper's report that the sandbox has ended a command into an error.
+ * So the field `fallback` of a program can distinguish a command that the sandbox ended from one
+ * that failed by itself.
  *
  * A command may end with any status, so the helper ends by signals that no program uses. When a
  * program reaches its limit of memory, the kernel only lets an allocation fail, and the program

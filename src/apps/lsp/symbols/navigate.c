@@ -111,7 +111,8 @@ static void on_expr(void *user, const pdl_expr *e, size_t base) {
     *kind = e->root->kind;
 }
 
-/* Returns true when a text can be read as a variable. Words such as `None` and `not` cannot. */
+/* Returns true when a text can be read as a variable. Words such as `None` and `not` cannot be read
+ * as variables. */
 static bool reads_as_name(pdl_str s) {
     pdl_arena *scratch = pdl_arena_make();
     pdl_buf text = PDL_BUF;

@@ -175,7 +175,7 @@ static bool calls_fit(pdl_vref calls, const wish *w) {
     return true;
 }
 
-/* Returns true for audio that the service made: it is sent as its id alone. */
+/* Returns true for audio that the service made: only the id of such audio is sent. */
 static bool is_audio(pdl_vref key, pdl_vref v) {
     return pdl_text_is(key, "audio") && pdl_is_dict(v) && pdl_dict_len(v) > 1 &&
            !pdl_is_absent(pdl_dict_getz(v, "id"));

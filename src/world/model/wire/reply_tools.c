@@ -89,7 +89,7 @@ static tool *slot_of_id(const pdl_reply_builder *d, pdl_vref id) {
     return pdl_is_absent(place) ? NULL : &d->tools.p[pdl_int_of(place)];
 }
 
-/* Returns the id of a piece, which some servers send as a number, as a text. */
+/* Returns the id of a piece as a text, because some servers send a number. */
 static pdl_val id_of(pdl_vref delta) {
     pdl_vref id = pdl_member(delta, "id");
     return pdl_is(id, PDL_V_INT) ? pdl_textf("%lld", (long long)pdl_int_of(id)) : pdl_keep(id);
