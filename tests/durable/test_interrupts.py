@@ -51,15 +51,32 @@ BEFORE = [("run", ["--durable", "--data-file", "pipe", "a.pdl"], "nothing was be
           ("optimize", ["optimize", "--durable", "--data-file", "pipe", "-i", "rows.jsonl", "--expect", "n", "--vary", "n=1,2", "a.pdl"],
            "nothing was begun: the same command starts from the beginning"),
           ("serve", ["serve", "--durable", "--port", "0", "--data-file", "pipe", "a.pdl"], "nothing was served: the same command starts the server"),
-          ("resume", ["resume", "r", "--again", "all", "--data-file", "pipe"], "it continues with: pdl resume r")]
+          ("resume", ["resume", "r", "--again", "all", "--data-file", "pipe"], "it continues with: pdl resume r"),
+          ("resume --check", ["resume", "r", "--check", "--data-file", "pipe"], "nothing was changed: the command only reads"),
+          ("resume --dry-run", ["resume", "r", "--dry-run", "--data-file", "pipe"], "nothing was changed: the command only reads"),
+          ("batch --dry-run", ["batch", "-i", "rows.jsonl", "--dry-run", "--data-file", "pipe", "a.pdl"], "nothing was changed: the command only reads"),
+          ("batch", ["batch", "-i", "rows.jsonl", "-o", "new.jsonl", "--data-file", "pipe", "a.pdl"], "nothing was begun: the same command starts from the beginning"),
+          ("batch, its program", ["batch", "-i", "rows.jsonl", "-o", "new.jsonl", "pipe"], "nothing was begun: the same command starts from the beginning"),
+          ("batch that continues", ["batch", "-i", "rows.jsonl", "-o", "old.jsonl", "--data-file", "pipe", "a.pdl"], "no row was begun: the same command continues")]
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_before_the_journal_is_open(pdl, folder, sig):
     (folder / "a.pdl").write_text(PROGRAM)
-    (folder / "rows.jsonl").write_text('{"n": 1}\n')
+    (folder / "rows.jsonl").write_text('{"n": 30}\n')
     os.mkfifo(folder / "pipe")
     interrupted(pdl, folder, 0.3, "--durable", "--id", "r", "-d", "n=30", "a.pdl")
+    interrupted(pdl, folder, 0.5, "batch", "-i", "rows.jsonl", "-o", "old.jsonl", "a.pdl")
     for name, args, words in BEFORE:
         code, out, err = interrupted(pdl, folder, 0.3, *args, sig=sig)
         check("%s: one line" % name, code == -sig and out == "" and err == "pdl: interrupted; %s\n" % words, code, out, err)
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_before_the_first_row(pdl, folder, sig):
+    """The table of a batch may come from a pipe to which no row is written."""
+    (folder / "a.pdl").write_text("text: ${ n }")
+    os.mkfifo(folder / "rows.jsonl")
+    for name, args in (("to a file", ["-o", "out.jsonl"]), ("to standard output", [])):
+        code, out, err = interrupted(pdl, folder, 0.3, "batch", "-i", "rows.jsonl", *args, "a.pdl", sig=sig)
+        check(name, code == 128 + sig and out == "" and err.endswith("\npdl: nothing was begun: the same command starts from the beginning\n"), code, out, err)

@@ -169,6 +169,8 @@ PDL_PRINTF(1, 2) void pdl_cli_say_at_interrupt(const char *fmt, ...);
 #define PDL_CLI_SAME_COMMAND "the same command asks only for the answers that are missing"
 /* The message of a durable command that is interrupted before its journal is made. */
 #define PDL_CLI_NOT_BEGUN "nothing was begun: the same command starts from the beginning"
+/* The message of a command that only says what another one would do. */
+#define PDL_CLI_ONLY_READS "nothing was changed: the command only reads"
 /* Returns the address of the signal that was received; it is 0 before the first signal. */
 const volatile sig_atomic_t *pdl_cli_signal_received(void);
 /* Sets the flag of a cancellation, as a signal would, after ms of processor time. 0 stops the

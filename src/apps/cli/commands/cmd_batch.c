@@ -18,6 +18,7 @@
 #include "cli/each_run.h"
 #include "cli/json_rows.h"
 #include "cli/rows_line.h"
+#include "io/file.h"
 #include "lang/load.h"
 
 #include "base/banned.h"
@@ -256,9 +257,20 @@ static int estimate(batcher *b) {
     return code;
 }
 
+/* Returns what an interrupt says before the first row. Reading the program and the table may take
+ * long. */
+static const char *words_before_rows(const batcher *b) {
+    char *journal = pdl_batch_output_journal(&b->o.output);
+    bool continues = journal && pdl_file_kind_of(journal) != PDL_FILE_NONE;
+    pdl_free(journal);
+    if (b->a->given[OPT_dry_run]) return PDL_CLI_ONLY_READS;
+    return continues ? "no row was begun: the same command continues" : PDL_CLI_NOT_BEGUN;
+}
+
 static int run_batch(batcher *b) {
     pdl_err err = {0};
     pdl_batch_totals t;
+    const char *words = words_before_rows(b); /* the batch makes the journal */
     b->signals = pdl_cli_watch_signals(pdl_session_loop(b->session), on_signal, b);
     bool ok = pdl_batch_run(&b->o, &t, &err);
     int code = exit_code(&t, ok, &err);
@@ -268,7 +280,10 @@ static int run_batch(batcher *b) {
         pdl_cli_print_error(&err, b->session);
     else if (!ok)
         pdl_cli_print_option_error(b->a, &err, b->session);
-    if (t.begun) summarize(b, &t, ok);
+    if (t.begun)
+        summarize(b, &t, ok);
+    else if (!ok && pdl_err_is_cancel(&err))
+        pdl_cli_note("pdl: %s", words);
     pdl_signals_stop(b->signals);
     pdl_err_fini(&err);
     return code;
@@ -325,6 +340,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
     char *out = pdl_batch_output_target(b->o.output.path);
     char *journal = pdl_batch_output_journal(&b->o.output);
     const char *own[] = {out, journal, NULL};
+    pdl_cli_say_at_interrupt("%s", words_before_rows(b));
     pdl_session_options o = {
         .program = {.file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0])},
         .run.stream = PDL_STREAM_NONE,

@@ -71,7 +71,9 @@ static int check_run(const arguments *a) {
 
 int pdl_cli_cmd_resume(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
-    if (!a->given[OPT_resume_check] && !a->given[OPT_dry_run])
+    if (a->given[OPT_resume_check] || a->given[OPT_dry_run])
+        pdl_cli_say_at_interrupt(PDL_CLI_ONLY_READS);
+    else
         pdl_cli_say_at_interrupt("it continues with: pdl resume %.*s", PDL_FMT(a->files.p[0]));
     char *search = pdl_cli_search_folder(a->files.p[0], PDL_SEARCH_STATE);
     if (search) return pdl_cli_search_resume(a, search);

@@ -651,7 +651,8 @@ bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
 
 void pdl_durable_report(pdl_durable *d, pdl_buf *out) {
     if (d->setup.use == PDL_DURABLE_CHECK) pdl_durable_note_left(d);
-    pdl_buf_putf(out, "%zu answers from the journal, %zu asked", d->match.found.n_reused,
+    size_t n = d->match.found.n_reused;
+    pdl_buf_putf(out, "%zu %s from the journal, %zu asked", n, n == 1 ? "answer" : "answers",
                  d->match.found.n_asked);
     for (size_t i = 0; i < d->match.found.notes.n; i++)
         pdl_buf_putf(out, "\n  %s", d->match.found.notes.p[i]);
