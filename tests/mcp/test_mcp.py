@@ -168,6 +168,7 @@ CONFIG = [
     ("no configuration", None, ECHO, "tool server s: PDL_MCP_CONFIG names no configuration file"),
     ("unknown server", '{"mcpServers": {"t": {"command": "true"}}}', ECHO, "there is no server of this name"),
     ("not JSON", '{"mcpServers": ', ECHO, "servers.json:1:16: Expecting value"),
+    ("not JSON, the variable", '{"mcpServers": ', ECHO, "PDL_MCP_CONFIG in the environment names the file"),
     ("no servers", '[]', ECHO, "it has no object mcpServers"),
     ("no command", '{"mcpServers": {"s": {}}}', ECHO, "the entry needs either a command or a url"),
     ("both", '{"mcpServers": {"s": {"command": "x", "url": "http://x"}}}', ECHO, "the entry needs either a command or a url"),

@@ -5,7 +5,11 @@
  */
 #include "api/setup/env_settings.h"
 
+#include <unistd.h>
+
+#include "base/limits.h"
 #include "base/num.h"
+#include "io/file.h"
 #include "model/model.h"
 
 #include "base/banned.h"
@@ -41,8 +45,41 @@ static bool check_timing(pdl_setting_env_fn *env, void *user, pdl_err *err) {
     return false;
 }
 
+/* Says what is wrong with the file that a variable names. Returns false. */
+static bool wrong_file(const char *name, const char *path, const char *why, pdl_err *err) {
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: '%.200s' %s", name, path, why);
+}
+
+static bool has_certificate(const char *path, bool *has, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES);
+    bool ok = pdl_file_read(path, &text, err);
+    *has = pdl_str_find(pdl_buf_str(&text), PDL_STR("CERTIFICATE-----"), 0) != PDL_NOT_FOUND;
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+/* Checks a variable that names a file: a command, or else a file with certificates. */
+static bool check_file(const char *name, bool is_command, pdl_setting_env_fn *env, void *user,
+                       pdl_err *err) {
+    const char *path = env(user, name);
+    if (!path || !*path) return true;
+    pdl_file_kind kind = pdl_file_kind_of(path);
+    if (kind == PDL_FILE_NONE) return wrong_file(name, path, "is not there", err);
+    if (kind == PDL_FILE_DIR) return wrong_file(name, path, "is a folder", err);
+    if (is_command)
+        return access(path, X_OK) == 0 ||
+               wrong_file(name, path, "is not a command: it may not be run", err);
+    if (access(path, R_OK) != 0) return wrong_file(name, path, "may not be read", err);
+    bool has = true;
+    if (kind == PDL_FILE_REGULAR && !has_certificate(path, &has, err)) return false;
+    return has || wrong_file(name, path, "has no certificate in PEM form", err);
+}
+
 bool pdl_settings_check(pdl_setting_env_fn *env, void *user, pdl_err *err) {
     uint64_t unused;
+    if (!check_file("PDL_CA_FILE", false, env, user, err) ||
+        !check_file("PDL_COMMAND", true, env, user, err))
+        return false;
     for (int i = 0; i < PDL_CODE_LIMIT_COUNT; i++)
         if (!pdl_code_limit_read((pdl_code_limit)i, env, user, &unused, err)) return false;
     return check_timing(env, user, err);

@@ -71,7 +71,10 @@ static bool read_file(pdl_str file, pdl_check_config *c, pdl_err *err) {
 
 bool pdl_config_read(pdl_str file, pdl_check_config *c, pdl_err *err) {
     const char *var = getenv("PDL_RULES");
-    return read_file(file, c, err) && (!var || pdl_check_config_rules(c, pdl_str_of(var), err));
+    if (!read_file(file, c, err)) return false;
+    if (!var || pdl_check_config_rules(c, pdl_str_of(var), err)) return true;
+    if (!err->hint) pdl_err_hint(err, "PDL_RULES in the environment says so");
+    return false;
 }
 
 void pdl_config_use(const pdl_check_config *c, pdl_session_options *o) {

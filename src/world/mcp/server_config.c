@@ -358,7 +358,10 @@ static bool read_file(reader *r, pdl_val *out) {
     r->depth = 1;
     if (ok && !pdl_is_dict(servers)) ok = wrong(r, "it has no object mcpServers");
     ok = ok && is_unique(r);
-    if (ok) *out = pdl_keep(servers);
+    if (ok)
+        *out = pdl_keep(servers);
+    else if (!r->err->hint)
+        pdl_err_hint(r->err, "PDL_MCP_CONFIG in the environment names the file");
     pdl_drop(v);
     return ok;
 }
