@@ -16,6 +16,7 @@
 #include "api/import_search.h"
 #include "api/session.h"
 #include "base/os.h"
+#include "base/pace.h"
 #include "cli/cli.h"
 #include "cli/prefix_report.h"
 #include "cli/recorded.h"
@@ -46,6 +47,7 @@ typedef struct shower {
     pdl_viewer *viewer;
     /* the file that leads a browser to the page; owned; NULL when there is no such file */
     char *opened;
+    pdl_timer *late; /* runs while the browser that was started has not opened the page */
     bool stopped;
 } shower;
 
@@ -351,6 +353,16 @@ static void on_typed(void *user, int events) {
     if (n > 0) print_address(user);
 }
 
+/* Prints the address when the browser does not come. The program that was started may have found no
+ * browser, and then it ends without a word. */
+static void on_late(void *user) {
+    shower *s = user;
+    s->late = NULL;
+    if (!s->opened || pdl_viewer_was_opened(s->viewer)) return;
+    pdl_cli_note("pdl: note: no browser has opened the page yet; this is its address");
+    print_address(s);
+}
+
 /* Writes a file that leads the browser to the address. The address contains a secret. Other users
  * can see the arguments of a process, but they cannot read this file. */
 static bool write_opener(shower *s, pdl_err *err) {
@@ -449,10 +461,14 @@ static bool turn(shower *s) {
 }
 
 static void serve(shower *s) {
+    enum { LATE_MS = 5000 };
     pdl_signals *signals = pdl_cli_watch_signals(s->loop, on_signal, s);
     pdl_watch *typed = NULL;
     bool tty = pdl_tty_is(STDIN_FILENO);
-    if (!s->opened) print_address(s);
+    if (s->opened)
+        s->late = pdl_timer_start(s->loop, pdl_pace_ms(LATE_MS), on_late, s);
+    else
+        print_address(s);
     while (!s->stopped) {
         bool ready = turn(s), runs = s->again && pdl_cli_run_again_is_running(s->again);
         if (runs) { /* the program itself reads the user's input */
@@ -464,6 +480,7 @@ static void serve(shower *s) {
         pdl_loop_run(s->loop, ready ? 0 : runs ? MAX_WAIT_MS : -1);
         if (s->opened && pdl_viewer_was_opened(s->viewer)) remove_opener(s);
     }
+    pdl_timer_stop(s->late);
     pdl_watch_stop(typed);
     pdl_signals_stop(signals);
 }
