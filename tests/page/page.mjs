@@ -149,6 +149,7 @@ const words = {
   enter: () => page.evaluate((url) => fetch(url).then((reply) => reply.status), address),
   stop: () => server.kill("SIGKILL"),
   kill: (pid) => process.kill(pid, "SIGKILL") && null,
+  interrupt: (pid) => process.kill(pid, "SIGINT") && null,
   pause: (ms) => page.waitForTimeout(ms),
   async frame_texts(selector) {
     const found = page.frameLocator("iframe").locator(selector);

@@ -149,6 +149,26 @@ def test_ticks(b, folder):
         check("%d ms at %d px" % (ms, width), out[ticks] > 2 and out[at] <= width, (out[ticks], out[at]))
 
 
+def test_narrow_bars(b, folder):
+    """A bar that is too narrow for its number has none; a press on it opens its call, whose messages can be had in the form that services take."""
+    def model(n, start, end):
+        return {"kind": "model", "pdl__id": "text.%d.model" % n, "model": "m", "pdl__result": "seen %d" % n, "pdl__model_input": [{"role": "user", "content": "look"}],
+                "pdl__timing": {"start_nanos": 1 + start * 10**6, "end_nanos": 1 + end * 10**6}}
+    trace = folder / "bars.json"
+    trace.write_text(json.dumps({"kind": "text", "pdl__id": "text", "text": [model(0, 0, 4000), model(1, 5000, 5010), model(2, 6000, 6200)], "pdl__result": "", "pdl__timing": {"start_nanos": 1, "end_nanos": 10**10}}))
+    v = View(trace)
+    b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
+    bars = b.evaluate("[...document.querySelectorAll('#strip .bar')].map((e) => e.innerText)")
+    b.click("#strip .bar[data-call='2']")
+    b.wait(".sent")
+    b.click(".sent .act:has-text('JSON')")
+    messages = b.text(".sent .exact")
+    out = b.run()
+    v.end()
+    check("numbers and times", out[bars] == ["14.00 s", "", "3"], out[bars])
+    check("messages", json.loads(out[messages]) == [{"role": "user", "content": "look"}], out[messages])
+
+
 def test_shapes(b, folder):
     """A long loop, a failure, a map, a chat, texts that are hostile; dark and on a phone."""
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -275,9 +275,33 @@ def test_calls(b, folder):
     b.wait("#notice:not([hidden])")
     said = b.text("#notice")
     kept = b.count("#box-0 [data-kind=data]")
+    state = b.text("#totals")
+    b.evaluate("document.activeElement.blur()")
+    b.press("b")
+    head = b.text("#totals span")
     out = b.run()
     p.wait(10)
     check("a server that vanishes", "does not answer" in out[said] and out[kept] == 1, (out[said], out[kept]))
+    check("the run is not said to go on", [out[state], out[head]] == ["not connected", "Not connected"], (out[state], out[head]))
+
+
+def test_interrupted(b, folder):
+    """A reload keeps what was typed. When the run is interrupted its state says so, and its question takes no answer."""
+    (folder / "stop.pdl").write_text("text:\n- one\n- {read: , message: 'go on? '}\n")
+    p = subprocess.Popen([PDL, "--view", "stop.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    b.read(p.stderr.readline().split()[-1])
+    b.wait("form.question")
+    b.evaluate("(() => { const f = document.querySelector('form.question input'); f.value = 'half an ans'; f.dispatchEvent(new Event('input')); location.reload(); })()")
+    b.wait("form.question input")
+    typed = b.evaluate("document.querySelector('form.question input').value")
+    b.interrupt(p.pid)
+    b.wait("#notice:not([hidden])")
+    state = b.text("#totals span")
+    closed = b.evaluate("[...document.querySelectorAll('form.question :is(input, button)')].every((e) => e.disabled)")
+    out = b.run()
+    p.wait(10)
+    check("what was typed", out[typed] == "half an ans", out[typed])
+    check("state and question", out[state] == "Stopped" and out[closed] is True, (out[state], out[closed]))
 
 
 def test_started_again(b, folder):

@@ -88,7 +88,8 @@ function editor(label, text, rows) {
 function linesEditor(changes, box, file, files) {
   const last = box.to ?? box.line;
   const written = linesOf(files[file].source).slice(box.line - 1, last).join("\n");
-  const label = `Lines ${box.line} to ${last} of ${files[file].source_name || "the program"}`;
+  const range = last > box.line ? `Lines ${box.line} to ${last}` : `Line ${box.line}`;
+  const label = `${range} of ${files[file].source_name || "the program"}`;
   const field = editor(label, changes.at(file, box.line, last) ?? written, last - box.line + 1);
   return [[make("h4", {}, label), field], () => changes.setLines(file, box.line, last, field.value === written ? null : field.value)];
 }

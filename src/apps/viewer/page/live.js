@@ -229,14 +229,28 @@ export class LiveTree extends Tree {
 
 const answeredHere = new Set(); // questions that were answered in this window
 
+// Keeps what is typed for a question until it is answered, so that a reload does not lose it.
+function keepTyped(field, box) {
+  const key = `answer ${box.asks} ${box.text ?? ""}`;
+  try {
+    field.value = sessionStorage.getItem(key) ?? "";
+    field.addEventListener("input", () => sessionStorage.setItem(key, field.value));
+    return () => sessionStorage.removeItem(key);
+  } catch {
+    return () => null; // in some frames there is no storage
+  }
+}
+
 // Makes the form for a question of the program. A person answers it here or on the terminal.
 export function question(box) {
   const field = make(box.lines ? "textarea" : "input", { "aria-label": box.text || "input of the program", autocomplete: "off" });
   const button = make("button", {}, "Answer");
+  const forget = keepTyped(field, box);
   const post = async () => {
     try {
       const reply = await fetch(`/api/0/answer/${box.asks}`, { method: "POST", body: field.value });
       if (reply.ok) answeredHere.add(String(box.asks));
+      if (reply.ok || reply.status === 409) forget();
       if (reply.ok || reply.status === 409) return reply.ok; // 409 means that another answer was given first
       throw new Error(await reply.text());
     } catch (problem) {
@@ -281,8 +295,9 @@ function noteOver(tree) {
   }
 }
 
-// Follows the run until it is over. report(text) is called when the run cannot be followed any more.
-export function follow(tree, report, doc = null) {
+// Follows the run until it is over. When the run cannot be followed any more, report(text) and showState(state) are
+// called.
+export function follow(tree, report, doc, showState) {
   const events = new EventSource("/api/events");
   let failed = false;
   let isLater = false;
@@ -297,12 +312,14 @@ export function follow(tree, report, doc = null) {
       return;
     }
     failed = true;
+    showState("Not connected");
     report("The server does not answer: the run was stopped, or its process has ended. What came so far is shown.");
     if (events.readyState === EventSource.CLOSED) awaitServer(report); // the server answered with a refusal
   });
   events.addEventListener("gone", (e) => {
     events.close();
-    document.getElementById("totals").textContent = "interrupted";
+    showState("Stopped");
+    for (const part of document.querySelectorAll("form.question :is(input, textarea, button)")) part.disabled = true;
     report(JSON.parse(e.data).text);
   });
   events.addEventListener("message", (e) => {

@@ -26,7 +26,7 @@ function report(text) {
 }
 
 function totals(s) {
-  if (s.live) return ["running", s.failed ? `${s.failed} failed` : null].filter(Boolean).join(" · ");
+  if (s.live) return [(s.ended ?? "Running").toLowerCase(), s.failed ? `${s.failed} failed` : null].filter(Boolean).join(" · ");
   const tokens = s.prompt_tokens + s.completion_tokens;
   return [plural(s.boxes, "box").replace("boxs", "boxes"),
     took(s.micros),
@@ -185,7 +185,10 @@ async function startOne(run, again) {
     if (again) document.querySelector("nav").prepend(stopButton());
     tree.onFailure = () => (byId("next-error").hidden = false);
     setInterval(() => byId("time").hidden || time.load(), 1000);
-    return follow(tree, report, doc?.view);
+    return follow(tree, report, doc?.view, (ended) => {
+      Object.assign(run.summary, { ended, facts: (run.summary.facts ?? "").replace(/^.*/, ended) });
+      showHead([run]);
+    });
   }
   const goToBox = async () => {
     const { box } = readAddress();

@@ -65,8 +65,13 @@ function copies(name, text) {
   } }, name);
 }
 
+// Returns the messages in the form in which services take them.
+function messagesOf(call) {
+  return call.messages.map((m) => ({ role: m.role, content: m.text }));
+}
+
 function curlOf(call) {
-  return curl(requestOf(call.settings, call.model, call.messages.map((m) => ({ role: m.role, content: m.text }))));
+  return curl(requestOf(call.settings, call.model, messagesOf(call)));
 }
 
 // Describes where a text came from, in words that lead to the items.
@@ -115,7 +120,7 @@ export function callPanel(call, view, origin = null) {
   const tries = call.attempts > 1 || call.tries?.length ? plural(call.attempts, "attempt") : null;
   const why = call.tries?.length ? make("ol.tries", {}, ...call.tries.map((t) => make("li", {}, t))) : null;
   const source = make("div.side", {}, view.lines.of([call]), settings(call), prefixOf(call.prefix), why);
-  const acts = make("div.acts", {}, copies("Exact text", () => call.reply ?? ""), copies("JSON", () => JSON.stringify(call.messages, null, 2)), copies("curl", () => curlOf(call)),
+  const acts = make("div.acts", {}, copies("Exact text", () => call.reply ?? ""), copies("JSON", () => JSON.stringify(messagesOf(call), null, 2)), copies("curl", () => curlOf(call)),
     inBoxes(call.box, view.again ? "Try again from here" : "Its box"));
   const body = make("div", {}, chatOf(call), originOf(origin?.from.length ? origin : null, view));
   return panel(`Call ${call.call}, as it was sent`, [call.model, took(call.took), waited, first, tokens, cost, tries], [body, source], acts);

@@ -58,7 +58,7 @@ function barOf(c, lane, px, whole) {
   const time = c.isOpen ? "" : took(c.took ?? c.end - c.start);
   const waited = took(c.waited);
   const name = inOneLine(`call ${c.call}`, time, waited && `waited ${waited}`);
-  const bar = makeButton({ class: c.isOpen ? "bar open" : "bar", "data-call": c.call, "aria-label": name, title: name }, ...(px < LANE_PX ? [] : [String(c.call), time ? make("small", {}, time) : null]));
+  const bar = makeButton({ class: c.isOpen ? "bar open" : "bar", "data-call": c.call, "aria-label": name, title: name }, ...(px < LANE_PX ? [] : [make("span", { class: c.call > 9 ? "number long" : "number" }, String(c.call)), time ? make("small", {}, time) : null]));
   if (c.waited && c.end > c.start) bar.style.setProperty("--waited", `${(100 * c.waited) / (c.end - c.start)}%`);
   bar.style.top = `${4 + lane * px}px`;
   if (px < LANE_PX) bar.style.height = `${px - 1}px`;
