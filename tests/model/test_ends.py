@@ -11,6 +11,7 @@ pytestmark = pytest.mark.tier("test")
 
 NAMED = [p for p in PEERS if not isinstance(p, Replicate)]
 ODD = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "NO_IMAGE", "ERROR", "error", "load", "abort", "cancelled", "network_error", "time_limit", "token_limit", "SOMETHING_NEW"]
+CALLING = ["tool_calls", "tool_use", "function_call"]  # they promise a call
 LIMITS = ["cancelled", "time_limit", "token_limit"]  # of watsonx alone
 ORDINARY = {"stop": ["stop", "end_turn", "stop_sequence", "eos_token", "eos", "COMPLETE", "STOP", "FINISH_REASON_UNSPECIFIED"],
             "length": ["length", "max_tokens", "MAX_TOKENS", "compaction"],
@@ -31,8 +32,8 @@ def test_odd_ends(pdl, folder, peer, part):
     for streamed in (False, True):
         table = Table()
         kind = peer.kind if streamed else None
-        empty = [stream(peer, peer.end(r)) if streamed else json.dumps(peer.whole("", r)).encode() for r in odd]
-        for reason, got in zip(odd, outcomes(pdl, folder, [block(peer, table, (e, kind)) for e in empty], streamed)):
+        empty = [stream(peer, peer.end(r)) if streamed else json.dumps(peer.whole("", r)).encode() for r in odd + CALLING]
+        for reason, got in zip(odd + CALLING, outcomes(pdl, folder, [block(peer, table, (e, kind)) for e in empty], streamed)):
             check("%s, %s: a failure that names the reason" % (peer.model, reason), reason in got.get("failed", "") and got.get("kind") == "server", got)
         for reasons, want in [(odd, "stop")] + [(v, k) for k, v in ordinary.items()]:
             for reason in part(reasons[:3], 3, lambda reason: (peer.model, streamed, reason)):

@@ -55,6 +55,13 @@ SPLITS = [
     ("indexes as texts", [("0", "a", "t", ""), ("1", "b", "v", ""), ("0", None, None, '{"u":1}'), ("1", None, None, '{"q":2}')], [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
     ("decimal indexes", [(0.0, "a", "t", ""), (1.0, "b", "v", ""), (0.0, None, None, '{"u":1}'), (1, None, None, '{"q":2}')], [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
     ("numbers as ids", [(0, 7, "t", '{"u"'), (0, 7, None, ":1}"), (0, 8, "t", '{"q":2}')], [("7", "t", '{"u":1}'), ("8", "t", '{"q":2}')]),
+    ("an id of its own in each piece", [(0, "a", "t", ""), (0, "b", None, '{"u"'), (0, "c", None, ":1}"), (1, "d", "v", ""), (1, "e", None, "{}")], [("a", "t", '{"u":1}'), ("d", "v", "{}")]),
+    ("an id after whole arguments", [(0, "a", "t", '{"u":1}'), (0, "b", None, None), (0, None, "v", '{"q":2}')], [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
+    ("the arguments so far in each piece", [(0, "a", "t", '{"u"'), (0, "a", None, '{"u":1'), (0, "a", None, '{"u":1}'), (0, "b", "t", '{"u":1}')], [("a", "t", '{"u":1}'), ("b", "t", '{"u":1}')]),
+    ("all of it again at the end", [(0, "a", "t", '{"u"'), (0, None, None, ":1}"), (1, "b", "v", '{"q":2}'), [(0, "a", "t", '{"u":1}'), (1, "b", "v", '{"q":2}')]],
+     [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
+    ("the same call twice", [(0, None, "t", '{"u":1}'), (0, None, "t", '{"u":1}'), (1, "a", "v", '{"q":2}'), (1, "b", "v", '{"q":2}')],
+     [(None, "t", '{"u":1}'), (None, "t", '{"u":1}'), ("a", "v", '{"q":2}'), ("b", "v", '{"q":2}')]),
     ("the usual form", [(0, "a", "t", ""), (0, None, None, '{"u"'), (1, "b", "v", ""), (1, None, None, "{}"), (0, None, None, ":1}")], [("a", "t", '{"u":1}'), ("b", "v", "{}")]),
 ]
 
@@ -142,7 +149,8 @@ def test_input_with_the_name(pdl, folder):
         return {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}}
     peer = Anthropic("anthropic/m")
     for events, want in [([start(0, "t", {"a": 1})], [{"a": 1}]), ([start(0, "t", {"a": 1}), start(1, "v", {})], [{"a": 1}, {}]),
-                         ([start(0, "t", {"a": 1}), more('{"b": '), more("2}")], [{"b": 2}]), ([start(0, "t", {}), more("")], [{}])]:
+                         ([start(0, "t", {"a": 1}), more('{"b": '), more("2}")], [{"b": 2}]), ([start(0, "t", {}), more("")], [{}]),
+                         ([start(0, "t", {"a": 1}), more("{}")], [{"a": 1}]), ([start(0, "t", {}), more({"b": 2})], [{"b": 2}]), ([start(0, "t", {}), more("{}")], [{}])]:
         _, choice = raw(pdl, folder, peer, stream(peer, *events, peer.end("tool_use")))
         same([json.loads(c["function"]["arguments"]) for c in choice["message"]["tool_calls"]], want)
     text, _ = raw(pdl, folder, peer, stream(peer, start(0, "json_tool_call", {"n": 1}), peer.end("tool_use")), spec={"n": "integer"}, parser="json")

@@ -405,8 +405,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
     pdl_str type = pdl_member_str(delta, "type");
     if (pdl_str_is(type, "input_json_delta")) {
-        pdl_reply_builder_arguments(d, index, pdl_member_str(delta, "partial_json"),
-                                    a->forced_tool);
+        pdl_reply_builder_arguments(d, index, pdl_member(delta, "partial_json"), a->forced_tool);
     } else if (pdl_str_is(type, "thinking_delta")) {
         pdl_reply_builder_reasoning(d, pdl_member_str(delta, "thinking"));
     } else if (pdl_str_is(type, "signature_delta")) {

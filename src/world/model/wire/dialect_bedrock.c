@@ -434,8 +434,7 @@ static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply
     pdl_vref text = get(delta, "text"), input = get(get(delta, "toolUse"), "input"),
              thought = get(delta, "reasoningContent");
     pdl_reply_builder_parts(d, pdl_is_str(delta) ? delta : text);
-    if (pdl_is_str(input))
-        pdl_reply_builder_arguments(d, index, pdl_str_get(input), a->forced_tool);
+    pdl_reply_builder_arguments(d, index, input, a->forced_tool);
     if (pdl_is_str(get(thought, "text")))
         pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
     add_hidden_thought(get(thought, "redactedContent"), d);

@@ -407,7 +407,8 @@ pdl_val pdl_reply_builder_extra(pdl_reply_builder *d) {
 }
 
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {
-    bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0;
+    bool has_text = d->content.len || d->held.len || d->schema.len;
+    bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0 && has_text;
     pdl_val stop = schema ? pdl_textz("stop") : pdl_keep(reason);
     pdl_reply_builder_finish(d, stop);
     pdl_drop(stop);

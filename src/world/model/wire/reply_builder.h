@@ -145,10 +145,10 @@ void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
  * appears once its id and name are known; reasoning between tags appears once the end tag shows
  * that it is not part of the text. */
 pdl_val pdl_reply_builder_extra(pdl_reply_builder *d);
-/* Adds arguments to the call of this index. Without such a call they belong to the schema tool,
- * whose arguments are the text of the answer; when no schema was sent (forced is false) they are
- * dropped. */
-void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str piece, bool forced);
+/* Adds arguments to the call of this index: a text or an object. Without such a call they belong to
+ * the schema tool, whose arguments are the text of the answer; when no schema was sent (forced is
+ * false) they are dropped. */
+void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_vref piece, bool forced);
 /* Begins a call with this index: its id, its name and the input that came with them, which may be
  * empty. schema: it is the schema tool, whose arguments are the text of the answer. */
 void pdl_reply_builder_call(pdl_reply_builder *d, int64_t index, pdl_vref id, pdl_vref name,

@@ -5,6 +5,7 @@
  */
 #include "model/wire/reply_builder.h"
 
+#include "base/word_list.h"
 #include "effect/reply_usage.h"
 #include "model/ask/messages.h"
 #include "model/ask/strict.h"
@@ -288,12 +289,20 @@ static bool says_something(pdl_vref m, bool thoughts) {
     return says_in(m, 0, thoughts ? N_SAID_IN : N_SAID_IN - N_THOUGHTS);
 }
 
-/* Refuses a reply that has no answer and no ordinary finish reason (spec providers 10). */
+/* Returns true for a finish reason with which an answer may be empty: the reason is an ordinary one
+ * and does not say that the model called a tool. */
+static bool may_be_empty(pdl_str said) {
+    static const char *const calling[] = {"tool_calls", "function_call"};
+    const char *reason = pdl_finish_reason(said);
+    return reason && !PDL_STR_IN(pdl_str_of(reason), calling);
+}
+
+/* Refuses a reply that has no answer although its finish reason requires one (spec providers
+ * 10). */
 static bool check_end(pdl_vref choice, pdl_err *err) {
     pdl_str said = pdl_member_str(choice, "finish_reason"),
             why = pdl_member_str(choice, "finish_message");
-    if (pdl_finish_reason(said) || says_something(pdl_member(choice, "message"), false))
-        return true;
+    if (may_be_empty(said) || says_something(pdl_member(choice, "message"), false)) return true;
     return pdl_err_set(err, PDL_E_server, (pdl_loc){0},
                        "the model ended without an answer, with the reason %.*s%s%.*s",
                        PDL_FMT(said), why.n ? ": " : "", PDL_FMT(why));

@@ -4,10 +4,13 @@
  * Servers number calls as they like: some give all calls one index, and others give none; an id is
  * sent once, in each piece, or never. So an index does not identify a call. Each of these begins a
  * new call: an index or an id that was not seen before, another name, and a piece after arguments
- * that are one whole object. A piece with a known id and without another name belongs to the last
- * call with that id. function_call, the form of calls before tool_calls, holds one call without an
- * index, so a piece of function_call is compared only with other calls in this form. When there is
- * one such call, it remains a function_call; when there are several, they become tool calls.
+ * that are one whole object. An exception is a new id without a name, beside arguments that
+ * continue those so far: some servers make a new id for each piece. A piece with a known id and
+ * without another name belongs to the last call with that id. A piece may repeat the arguments so
+ * far before it continues them. function_call, the form of calls before tool_calls, holds one call
+ * without an index, so a piece of function_call is compared only with other calls in this form.
+ * When there is one such call, it remains a function_call; when there are several, they become
+ * tool calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -95,6 +98,14 @@ static pdl_val id_of(pdl_vref delta) {
     return pdl_is(id, PDL_V_INT) ? pdl_textf("%lld", (long long)pdl_int_of(id)) : pdl_keep(id);
 }
 
+/* Returns true for a piece without a name that can only continue the call t: it has arguments, and
+ * those of t are not whole. */
+static bool continues(const tool *t, pdl_vref delta) {
+    pdl_vref f = pdl_member(delta, "function");
+    return pdl_is_str(t->name) && !t->ended && !is_name(pdl_member(f, "name")) &&
+           pdl_member_str(f, "arguments").n > 0;
+}
+
 /* Returns true when a piece with this id and name cannot be a part of the call t. A name that is
  * the same, or a longer form of the call's name, may still belong to t. */
 static bool is_other(const tool *t, pdl_vref id, pdl_vref name) {
@@ -114,7 +125,8 @@ static tool *find_slot(pdl_reply_builder *d, pdl_vref delta, pdl_vref id, pdl_vr
     if (known) return known;
     if (has_index) {
         known = slot_at(d, index);
-        return known && !is_other(known, id, name) ? known : open_slot(d, index);
+        bool is_part = known && (!is_other(known, id, name) || continues(known, delta));
+        return is_part ? known : open_slot(d, index);
     }
     return last && !is_other(last, id, name) ? last : open_slot(d, next);
 }
@@ -188,7 +200,9 @@ static size_t take_part(tool *t, pdl_str text) {
 
 /* Returns true for the empty object that some servers send with the name before the real arguments
  * follow. */
-static bool is_placeholder(const tool *t) { return t->ended && t->args.len == 2 && t->sent == 0; }
+static bool is_placeholder(const tool *t) {
+    return t->sent == 0 && pdl_str_is(pdl_buf_str(&t->args), "{}");
+}
 
 static void start_again(tool *t) {
     pdl_buf_clear(&t->args);
@@ -224,9 +238,21 @@ static void keep_more(pdl_val *more, pdl_vref piece, const char *const *known) {
     }
 }
 
+/* Returns the part of a piece that is new: some servers repeat the arguments so far in each piece,
+ * or the whole call at the end. Arguments that are not whole cannot be followed by their own
+ * beginning. After whole arguments, the same ones may be another call, unless the id of the piece
+ * says that the call is the same. */
+static pdl_str without_repeated(const tool *t, pdl_vref id, pdl_str piece) {
+    pdl_str old = pdl_buf_str(&t->args);
+    if (old.n == 0 || is_placeholder(t) || !pdl_str_starts(piece, old)) return piece;
+    bool same_call = is_name(id) && pdl_is_str(t->id) && pdl_val_eq(t->id, id);
+    if (t->ended ? !same_call || piece.n > old.n : !t->object) return piece;
+    return pdl_str_sub(piece, old.n, piece.n);
+}
+
 /* Adds arguments: a piece of their text, or an object, which is all of them. */
-static void add_value(pdl_reply_builder *d, tool *t, pdl_vref args) {
-    if (pdl_is_str(args)) add_arguments(d, t, pdl_str_get(args));
+static void add_value(pdl_reply_builder *d, tool *t, pdl_vref id, pdl_vref args) {
+    if (pdl_is_str(args)) add_arguments(d, t, without_repeated(t, id, pdl_str_get(args)));
     if (!pdl_is_dict(args)) return;
     pdl_buf text = PDL_BUF;
     pdl_message_text(args, &text);
@@ -250,7 +276,7 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     first_text(d, &t->name, name);
     keep_more(&t->more, delta, of_call);
     keep_more(&t->function_more, pdl_member(delta, "function"), of_function);
-    add_value(d, t, args);
+    add_value(d, t, id, args);
     pdl_drop(id);
 }
 
@@ -264,7 +290,7 @@ void pdl_reply_builder_function(pdl_reply_builder *d, pdl_vref f) {
     pdl_vref name = pdl_member(f, "name");
     tool *t = find_older(d, name);
     first_text(d, &t->name, name);
-    add_value(d, t, pdl_member(f, "arguments"));
+    add_value(d, t, pdl_absent(), pdl_member(f, "arguments"));
 }
 
 /* --- calls of services that give each an index ------------------------------------------------ */
@@ -291,7 +317,7 @@ void pdl_reply_builder_call(pdl_reply_builder *d, int64_t index, pdl_vref id, pd
     pdl_drop(call);
 }
 
-void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str piece, bool forced) {
+static void add_piece(pdl_reply_builder *d, int64_t index, pdl_str piece, bool forced) {
     tool *t = slot_at(d, index);
     if (t) {
         pdl_buf_put(&t->args, piece);
@@ -301,6 +327,15 @@ void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str pi
         pdl_buf_clear(&d->schema);
         pdl_reply_builder_text(d, piece);
     }
+}
+
+void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_vref piece, bool forced) {
+    if (pdl_is_str(piece)) add_piece(d, index, pdl_str_get(piece), forced);
+    if (!pdl_is_dict(piece)) return;
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(piece, &text);
+    add_piece(d, index, pdl_buf_str(&text), forced);
+    pdl_buf_fini(&text);
 }
 
 /* Returns true for a function_call that repeats a call of tool_calls, since some servers send every
@@ -321,6 +356,7 @@ void pdl_reply_tools_end(pdl_reply_builder *d) {
         tool *t = &d->tools.p[i];
         bool is_function = t->older && d->n_older == 1;
         t->repeated = is_repeated(d, t);
+        if (t->whole.len && is_placeholder(t)) pdl_buf_clear(&t->args);
         if (t->args.len == 0) pdl_buf_put(&t->args, pdl_buf_str(&t->whole));
         if (!is_function && !t->repeated && t->args.len > t->sent) grow(d, t);
     }
