@@ -258,16 +258,30 @@ static pdl_str without_place(pdl_str s) {
     return place ? pdl_str_sub(s, dash + 3, s.n) : s;
 }
 
+/* Appends every fault of a type error, each without its place. The first line of the message only
+ * says what was checked, when lines with places follow. */
+static void put_faults(pdl_str s, pdl_buf *out) {
+    size_t from = out->len;
+    for (size_t at = 0, end; at < s.n; at = end + 1) {
+        end = pdl_str_find(s, PDL_STR("\n"), at);
+        if (end == PDL_NOT_FOUND) end = s.n;
+        pdl_str line = pdl_str_sub(s, at, end), fault = without_place(line);
+        bool heads = !at && end < s.n && pdl_str_ends(line, PDL_STR(":"));
+        if (heads) continue;
+        if (out->len > from) pdl_buf_put(out, fault.n < line.n ? PDL_STR("; ") : PDL_STR("\n"));
+        pdl_put_plain_types(fault, out);
+    }
+}
+
 bool pdl_g_tool_error(PDL_ARGS) {
     pdl_str s = pdl_str_trim(pdl_member_str(argv[0], "message"));
     size_t nl = pdl_str_rfind(s, PDL_STR("\n"));
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "Error: ");
-    s = without_place(nl == PDL_NOT_FOUND ? s : pdl_str_sub(s, nl + 1, s.n));
     if (pdl_str_is(pdl_member_str(argv[0], "kind"), "type"))
-        pdl_put_plain_types(s, &b);
+        put_faults(s, &b);
     else
-        pdl_buf_put(&b, s);
+        pdl_buf_put(&b, without_place(nl == PDL_NOT_FOUND ? s : pdl_str_sub(s, nl + 1, s.n)));
     *out = pdl_text_of_buf(&b);
     return true;
 }
