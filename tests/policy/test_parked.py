@@ -67,3 +67,19 @@ def test_telemetry(pdl, folder):
     check("the run", r[0] == 0 and "words of a file" in r[1], r)
     check("texts are sent", "nobody minds" in sent, (r, sent[:500]))
     check("but not what the policy hides in traces", "words of a file" not in sent, sent[:3000])
+
+
+def test_the_trace_of_a_durable_run(pdl, folder):
+    """Its journal has the real values. The policies of the run hide them where the run is shown, and decide in it as they did."""
+    (folder / "note.txt").write_text("hid7canary")
+    (folder / "p.yaml").write_text("policy: 1\nlabels: {secret: [{read: note.txt}]}\nrules: [{sink: trace, deny: [secret]}, {sink: command, deny: [secret]}]\notherwise: allow\n")
+    (folder / "a.pdl").write_text("text:\n- {def: note, contribute: [], read: note.txt}\n- {lang: command, args: [echo, \"${ note }\"], fallback: \"${ pdl_error.kind }\"}\n")
+    for name, more in (("hidden", ("--policy", "p.yaml")), ("shown", ())):
+        code, out, err = run(pdl, folder, "--durable", "--id", name, *more, "a.pdl")
+        check(name + ": the run", code == 0 and out == ("policy" if more else "hid7canary"), out, err)
+        for form in ("json", "html"):
+            code, out, err = run(pdl, folder, "trace", "--format", form, name)
+            check(f"{name}, {form}", code == 0 and ("hid7canary" in out) != bool(more) and ("[secret]" in out) == bool(more), out[:3000], err)
+    (folder / "p.yaml").unlink()
+    code, out, err = run(pdl, folder, "trace", "hidden")
+    check("a policy that is not there hides nothing", code == 1 and "hid7canary" not in out and "the policy p.yaml cannot be read" in err, out[:3000], err)

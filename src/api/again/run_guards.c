@@ -85,25 +85,42 @@ static bool has_policy(const pdl_run_guards *g, pdl_str name) {
     return false;
 }
 
-static bool take_policies(const pdl_run_guards *given, pdl_vref options, pdl_run_guards *out,
-                          pdl_err *err) {
+/* Returns true for [name, hash], an entry of the list of policies. */
+static bool is_policy(pdl_vref one) {
+    return pdl_is_list(one) && pdl_list_len(one) == 2 && pdl_is_str(pdl_list_at(one, 0)) &&
+           pdl_is_str(pdl_list_at(one, 1));
+}
+
+void pdl_run_guards_read(pdl_vref options, pdl_run_guards *out) {
     pdl_vref list = pdl_dict_getz(options, "policies");
     size_t n = !pdl_is_absent(list) && pdl_is_list(list) ? pdl_list_len(list) : 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
+        if (is_policy(pdl_list_at(list, i)))
+            *pdl_vec_push(&out->policies) =
+                keep_text(out, pdl_str_get(pdl_list_at(pdl_list_at(list, i), 0)));
+}
+
+static bool has_changed(pdl_vref list, pdl_str name) {
+    char hash[65];
+    policy_hash(name, hash);
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref one = pdl_list_at(list, i);
-        bool pair = pdl_is_list(one) && pdl_list_len(one) == 2 && pdl_is_str(pdl_list_at(one, 0)) &&
-                    pdl_is_str(pdl_list_at(one, 1));
-        if (!pair) continue;
-        pdl_str name = pdl_str_get(pdl_list_at(one, 0));
-        char hash[65];
-        policy_hash(name, hash);
-        if (!pdl_str_is(pdl_str_get(pdl_list_at(one, 1)), hash))
+        if (is_policy(one) && pdl_str_eq(pdl_str_get(pdl_list_at(one, 0)), name) &&
+            !pdl_str_is(pdl_str_get(pdl_list_at(one, 1)), hash))
+            return true;
+    }
+    return false;
+}
+
+static bool take_policies(const pdl_run_guards *given, pdl_vref options, pdl_run_guards *out,
+                          pdl_err *err) {
+    pdl_run_guards_read(options, out);
+    for (size_t i = 0; i < out->policies.n; i++)
+        if (has_changed(pdl_dict_getz(options, "policies"), out->policies.p[i]))
             return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                                "the policy %.*s is not what it was when the run began: a resume "
                                "needs it as it was; --policy adds a stricter one",
-                               PDL_FMT(name));
-        *pdl_vec_push(&out->policies) = keep_text(out, name);
-    }
+                               PDL_FMT(out->policies.p[i]));
     for (size_t i = 0; i < given->policies.n; i++)
         if (!has_policy(out, given->policies.p[i]))
             *pdl_vec_push(&out->policies) = given->policies.p[i];

@@ -38,9 +38,12 @@ static void report_load_errors(debugger *g, const pdl_program *p) {
 
 static void report_error(debugger *g, const pdl_err *err) {
     pdl_buf b = PDL_BUF;
-    pdl_err_print(err, true, &b);
+    pdl_err instead = {0};
+    bool hides = g->session && pdl_session_hides_error(g->session, err, &instead);
+    pdl_err_print(hides ? &instead : err, true, &b);
     pdl_dap_output(g, "stderr", pdl_buf_str(&b), true);
     pdl_buf_fini(&b);
+    pdl_err_fini(&instead);
 }
 
 /* Steps the run. While the run waits for an answer, requests of the client are read every few

@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api/run_guards.h"
 #include "api/session.h"
 #include "cli/cli.h"
 #include "cli/json_rows.h"
 #include "cli/prefix_report.h"
 #include "cli/search_again.h"
 #include "journal/journal.h"
+#include "value/json_read.h"
 #include "viewer/viewer.h"
 
 #include "base/banned.h"
@@ -26,7 +28,18 @@ static bool put_piece(void *user, pdl_str piece, pdl_err *err) {
     return !*code || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
 }
 
-bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err) {
+/* Reads the policies of the run. They hide values in its trace, and decide in it as they did. */
+static bool read_guards(const pdl_durable_facts *f, pdl_run_guards *out, pdl_err *err) {
+    pdl_val options;
+    if (!f->options.n) return true;
+    if (!pdl_json_read(f->options, 0, &options, NULL, err)) return false;
+    if (pdl_is_dict(options)) pdl_run_guards_read(options, out);
+    pdl_drop(options);
+    return true;
+}
+
+static bool trace_run(pdl_durable *run, const pdl_run_guards *guards, const trace_wish *w,
+                      pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session *s = NULL;
     pdl_val inputs = pdl_absent();
@@ -35,6 +48,7 @@ bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err) {
         .program = {.file = f->file, .dir = pdl_file_folder(f->file)},
         .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
         .files.offline = true,
+        .guards = {.policies = guards->policies.p, .n_policies = guards->policies.n},
         .reports = {.trace = true, .trace_whole = w->whole, .labels = true},
     };
     if (w->files) pdl_view_files_listen(w->files, &o.reports.sink);
@@ -52,6 +66,14 @@ bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err) {
     }
     pdl_session_free(s);
     pdl_drop(inputs);
+    return ok;
+}
+
+bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err) {
+    pdl_run_guards guards = {0};
+    bool ok =
+        read_guards(pdl_durable_get_facts(run), &guards, err) && trace_run(run, &guards, w, err);
+    pdl_run_guards_fini(&guards);
     return ok;
 }
 
