@@ -34,19 +34,19 @@ static pdl_err_kind kind_named(pdl_str name) {
     return PDL_E_runtime;
 }
 
-/* Makes an error of its text, or of {kind, message, foreign, status}. */
+/* Makes an error of its text, or of {kind, message, py_class, status}. */
 static void fill_error(pdl_vref given, const pdl_effect *e, pdl_err *err) {
-    pdl_vref kind = pdl_absent(), msg = given, foreign = pdl_absent(), status = pdl_absent();
+    pdl_vref kind = pdl_absent(), msg = given, py_class = pdl_absent(), status = pdl_absent();
     if (pdl_is_dict(given)) {
         kind = pdl_dict_getz(given, "kind");
         msg = pdl_dict_getz(given, "message");
-        foreign = pdl_dict_getz(given, "foreign");
+        py_class = pdl_dict_getz(given, "py_class");
         status = pdl_dict_getz(given, "status");
     }
     pdl_str text = pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR("failed");
     pdl_err_set(err, pdl_is_str(kind) ? kind_named(pdl_str_get(kind)) : PDL_E_runtime, e->loc,
                 "%.*s", PDL_FMT(text));
-    if (pdl_is_str(foreign)) err->py_class = pdl_str_dup(pdl_str_get(foreign));
+    if (pdl_is_str(py_class)) err->py_class = pdl_str_dup(pdl_str_get(py_class));
     if (pdl_is(status, PDL_V_INT)) {
         err->status = (int)pdl_int_of(status);
         err->has_status = true;

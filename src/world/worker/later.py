@@ -248,12 +248,12 @@ def _pdl_error(e):
         return SystemExit(e.get("status", 0))
     if e.get("kind") == "interrupt":
         return KeyboardInterrupt()
-    names = (e.get("foreign") or "").split(",")
+    names = (e.get("py_class") or "").split(",")
     kind = {
         "expression": PDLRuntimeExpressionError, "parser": PDLRuntimeParserError, "syntax": PDLParseError, "schema": PDLParseError,
     }.get(e.get("kind"), PDLRuntimeError)
     error = kind(e.get("msg") or "")
-    error.foreign = [n for n in names if n]
+    error.py_classes = [n for n in names if n]
     return error
 
 
@@ -373,14 +373,14 @@ def _exit_status(e):
 
 def _failure(e, env, code):
     if isinstance(e, SystemExit):
-        return {"kind": "exit", "status": _exit_status(e), "msg": "exit", "foreign": "SystemExit"}
+        return {"kind": "exit", "status": _exit_status(e), "msg": "exit", "py_class": "SystemExit"}
     if isinstance(e, KeyboardInterrupt):
-        return {"kind": "interrupt", "msg": "Keyboard Interrupt", "foreign": "KeyboardInterrupt"}
+        return {"kind": "interrupt", "msg": "Keyboard Interrupt", "py_class": "KeyboardInterrupt"}
     text, line = _traceback(e, env, code)
-    foreign = _bases(type(e))
-    if isinstance(e, PDLException) and getattr(e, "foreign", None):
-        foreign = ",".join([foreign] + e.foreign)
-    return {"kind": "code", "msg": "Python Code error: " + text, "foreign": foreign, "line": line}
+    py_class = _bases(type(e))
+    if isinstance(e, PDLException) and getattr(e, "py_classes", None):
+        py_class = ",".join([py_class] + e.py_classes)
+    return {"kind": "code", "msg": "Python Code error: " + text, "py_class": py_class, "line": line}
 
 
 # --- ipython blocks ----------------------------------------------------------------------------
@@ -494,7 +494,7 @@ def _run_ipython(m):
             text = "TimeoutError: Execution exceeded the time limit."
         return {"t": "done", "value": text or "Error: Unknown error occurred.", "rebound": {}}
     except Exception as e:
-        return {"t": "fail", "kind": "code", "msg": "Code error: %r" % e, "foreign": _bases(type(e))}
+        return {"t": "fail", "kind": "code", "msg": "Code error: %r" % e, "py_class": _bases(type(e))}
     except BaseException as e:
         return dict(_failure(e, None, ""), t="fail")
 
@@ -677,7 +677,7 @@ def _run_object(m):
             _enter()
         return {"t": "done", "value": value}
     except Exception as e:
-        return {"t": "fail", "kind": "code", "msg": str(e), "foreign": _bases(type(e))}
+        return {"t": "fail", "kind": "code", "msg": str(e), "py_class": _bases(type(e))}
     except BaseException as e:
         return dict(_failure(e, None, ""), t="fail")
 

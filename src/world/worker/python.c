@@ -336,7 +336,7 @@ static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
 static void on_fail(job *j, pdl_vref m) {
     pdl_err err = {0};
     pdl_str kind = pdl_member_str(m, "kind"), msg = pdl_member_str(m, "msg"),
-            py_class = pdl_member_str(m, "foreign");
+            py_class = pdl_member_str(m, "py_class");
     pdl_err_kind k = pdl_str_is(kind, "exit")        ? PDL_E_exit
                      : pdl_str_is(kind, "interrupt") ? PDL_E_interrupt
                                                      : PDL_E_code;

@@ -654,7 +654,7 @@ def _run_python(m):
         if watches:
             _watch()
         if m.get("left") and _looks_at(m["code"], set(m["left"]), folder):
-            return {"t": "fail", "kind": "code", "msg": "it needs what earlier blocks left", "foreign": "PDLNeedsSession"}
+            return {"t": "fail", "kind": "code", "msg": "it needs what earlier blocks left", "py_class": "PDLNeedsSession"}
         for name, j in m["vars"].items():
             env[name] = _deep(_decode, j, refs)
             if _may_change(j):

@@ -44,7 +44,7 @@ void pdl_worker_message_error(pdl_buf *b, const pdl_err *err) {
     pdl_json_open(b, '{');
     pdl_json_put_text(b, "kind", pdl_str_of(pdl_err_kind_name(err->kind)));
     if (err->msg) pdl_json_put_text(b, "msg", pdl_str_of(err->msg));
-    if (err->py_class) pdl_json_put_text(b, "foreign", pdl_str_of(err->py_class));
+    if (err->py_class) pdl_json_put_text(b, "py_class", pdl_str_of(err->py_class));
     if (err->has_status) pdl_json_put_int(b, "status", err->status);
     pdl_buf_putc(b, '}');
 }

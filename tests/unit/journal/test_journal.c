@@ -13,7 +13,9 @@
 
 #include "base/cancel.h"
 #include "journal/journal.h"
+#include "journal/recording_impl.h"
 #include "value/json_read.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -300,13 +302,34 @@ static int finish(void **state) {
     return 0;
 }
 
+/* The class of Python's exception has another key in older journals. */
+static void test_class_of_error(void **state) {
+    static const char *const keys[] = {"py_class", "foreign"};
+    (void)state;
+    pdl_val request = pdl_dict_new(0);
+    const pdl_effect e = {.request = request};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        pdl_err read = {0};
+        pdl_val v = pdl_dict_putz(pdl_dict_new(2), "kind", pdl_textz("code"));
+        v = pdl_dict_putz(v, keys[i], pdl_textz("KeyError,LookupError"));
+        pdl_journal_error_read((pdl_str){"", 0}, &e, v, &read);
+        assert_string_equal(read.py_class, "KeyError,LookupError");
+        pdl_val again = pdl_journal_error_value((pdl_str){"", 0}, &e, &read);
+        assert_true(pdl_text_is(pdl_dict_getz(again, keys[0]), "KeyError,LookupError"));
+        pdl_err_fini(&read);
+        pdl_drop(again);
+        pdl_drop(v);
+    }
+    pdl_drop(request);
+}
+
 int main(void) {
     heard = PDL_BUF;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),    cmocka_unit_test(test_other_request),
         cmocka_unit_test(test_cancel),  cmocka_unit_test(test_killed),
         cmocka_unit_test(test_stopped), cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_secrets), cmocka_unit_test(test_class_of_error),
     };
     return cmocka_run_group_tests(tests, NULL, finish);
 }

@@ -144,7 +144,7 @@ pdl_val pdl_journal_error_value(pdl_str folder, const pdl_effect *asked, const p
     if (e->msg)
         d = pdl_dict_putz(d, "message", moved_message(asked, folder, pdl_str_of(e->msg), true));
     d = put_z(d, "hint", e->hint);
-    d = put_z(d, "foreign", e->py_class);
+    d = put_z(d, "py_class", e->py_class);
     d = put_detail(d, e);
     if (e->has_status) d = pdl_dict_putz(d, "status", pdl_int(e->status));
     if (e->uncatchable) d = pdl_dict_putz(d, "final", pdl_bool(true));
@@ -173,7 +173,8 @@ void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v,
                 PDL_FMT(pdl_str_get(text)));
     pdl_drop(text);
     out->hint = get_z(v, "hint");
-    out->py_class = get_z(v, "foreign");
+    out->py_class = get_z(v, "py_class");
+    if (!out->py_class) out->py_class = get_z(v, "foreign"); /* its name in older journals */
     pdl_vref detail = pdl_dict_getz(v, "detail");
     if (pdl_is_str(detail)) pdl_effect_error_facts_read(pdl_str_get(detail), out);
     int64_t n = 0;
