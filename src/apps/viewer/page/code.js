@@ -56,7 +56,7 @@ function markLines(element, lines) {
   for (const e of [lines.at(-1), lines[0]]) e.scrollIntoView({ block: "nearest" });
 }
 
-const WRITTEN = "Written from the blocks of the trace, which holds no source text. " +
+export const WRITTEN = "The lines of the program are written from the blocks of the trace, which holds no source text. " +
   "pdl view --source FILE shows the file.";
 
 // The pane with the program. choose(id) is called when a person chooses a line that made boxes.

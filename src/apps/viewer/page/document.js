@@ -5,6 +5,7 @@ import { byId, clear, counted, make, makeButton, took } from "./dom.js";
 import { Outline } from "./outline.js";
 import { Lines } from "./margin.js";
 import { Marks } from "./marks.js";
+import { WRITTEN } from "./code.js";
 import { AT_ONCE, arriving, piece, tookOf } from "./rounds.js";
 import { callPanel, inBoxes, piecePanel } from "./opened.js";
 import { beginningOf, laidOut, shortened, wordsOf } from "./long_text.js";
@@ -78,6 +79,7 @@ export class DocumentView extends Marks {
     clear(this.element).append(make("nav", { id: "outline", "aria-label": "Contents" }, make("div", {})), this.article);
     await this.add(items);
     this.rest(items.length, total);
+    if (this.lines.files[0].written) this.element.append(make("p.notes", {}, WRITTEN));
     this.fillOutline();
   }
 
