@@ -369,7 +369,7 @@ static bool accept_args(const pdl_fiber *f, const pdl_closure *c, const pdl_call
     for (size_t i = 0; ok && i < args->n_kw; i++) {
         if (pdl_str_is(args->kw_names[i], "pdl_context"))
             ok = pdl_context_from(args->kw[i], ctx, err);
-        else
+        else if (PDL_UNLIKELY(pdl_vm_is_of_server(c)))
             ok = pdl_vm_tool_takes(c, args->kw_names[i], args->of_names, err);
     }
     return ok;
@@ -380,6 +380,7 @@ static bool accept_args(const pdl_fiber *f, const pdl_closure *c, const pdl_call
 static pdl_scope *bind_call(const pdl_fiber *f, const pdl_closure *c, pdl_scope *s,
                             const pdl_call_args *args) {
     const pdl_func_info *info = c->info;
+    bool of_server = pdl_vm_is_of_server(c);
     pdl_val others = pdl_absent();
     for (size_t i = args->n_pos; i < info->n_params; i++)
         if (!pdl_is_absent(pdl_scope_find(s, info->params[i])))
@@ -394,7 +395,7 @@ static pdl_scope *bind_call(const pdl_fiber *f, const pdl_closure *c, pdl_scope 
         pdl_str name = args->kw_names[i];
         if (pdl_str_is(name, "pdl_context")) {
             pdl_drop(args->kw[i]);
-        } else if (pdl_vm_is_other(c, name)) {
+        } else if (PDL_UNLIKELY(of_server) && pdl_vm_is_other(c, name)) {
             if (pdl_is_absent(others)) others = pdl_dict_new(1);
             pdl_val key = pdl_with_label(pdl_text(name), args->of_names);
             others = pdl_dict_put(others, key, args->kw[i]);
@@ -402,7 +403,7 @@ static pdl_scope *bind_call(const pdl_fiber *f, const pdl_closure *c, pdl_scope 
             s = pdl_scope_put(s, pdl_intern(f->run->opt.names, name), args->kw[i]);
         }
     }
-    return pdl_vm_bind_others(f->run, c, s, others);
+    return of_server ? pdl_vm_bind_others(f->run, c, s, others) : s;
 }
 
 pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *args, pdl_err *err) {

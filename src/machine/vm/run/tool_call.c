@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 pdl_vref pdl_vm_tool_schema(const pdl_closure *c) {
-    if (!pdl_is_dict(c->code->signatures)) return pdl_absent();
+    if (!pdl_vm_is_of_server(c)) return pdl_absent();
     pdl_vref declared = pdl_dict_gets(c->code->signatures, c->info->name_text);
     if (!pdl_is_dict(declared)) return pdl_absent();
     return pdl_member(pdl_member(declared, "function"), "parameters");
@@ -29,8 +29,7 @@ static bool has_param(const pdl_closure *c, pdl_str name) {
 }
 
 bool pdl_vm_is_other(const pdl_closure *c, pdl_str name) {
-    return pdl_is_dict(c->code->signatures) && pdl_is_dict(pdl_vm_tool_schema(c)) &&
-           !has_param(c, name);
+    return pdl_is_dict(pdl_vm_tool_schema(c)) && !has_param(c, name);
 }
 
 bool pdl_vm_tool_takes(const pdl_closure *c, pdl_str name, pdl_label of_name, pdl_err *err) {
@@ -70,6 +69,7 @@ static bool count_others(const pdl_b_call *b, const pdl_closure *c, pdl_vref arg
 bool pdl_vm_take_others(const pdl_b_call *b, const pdl_closure *c, pdl_val *args, pdl_val *others,
                         pdl_err *err) {
     size_t n;
+    if (!pdl_vm_is_of_server(c)) return true;
     if (!count_others(b, c, *args, &n, err)) return false;
     if (!n) return true;
     pdl_val named = pdl_dict_new(pdl_dict_len(*args) - n), rest = pdl_dict_new(n);
@@ -88,7 +88,7 @@ bool pdl_vm_take_others(const pdl_b_call *b, const pdl_closure *c, pdl_val *args
 
 pdl_scope *pdl_vm_bind_others(const pdl_run *r, const pdl_closure *c, pdl_scope *s,
                               pdl_val others) {
-    if (!pdl_is_dict(c->code->signatures)) return s;
+    if (!pdl_vm_is_of_server(c)) return s;
     pdl_name name = pdl_intern(r->opt.names, PDL_STR(PDL_TOOL_OTHERS));
     if (!pdl_is_absent(others)) return pdl_scope_put(s, name, others);
     return pdl_is_absent(pdl_scope_find(s, name)) ? s : pdl_scope_del(s, name);

@@ -8,6 +8,12 @@
 
 #include "vm/closure.h"
 
+/* Returns true when the function is in the program of a tool server. Most functions are not, and
+ * need none of the functions below. */
+static inline bool pdl_vm_is_of_server(const pdl_closure *c) {
+    return pdl_is_dict(c->code->signatures);
+}
+
 /* Returns the schema of the arguments when the function is a tool of a server; else absent. */
 pdl_vref pdl_vm_tool_schema(const pdl_closure *c);
 
