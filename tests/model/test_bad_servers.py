@@ -212,6 +212,19 @@ def test_certificates():
                 assert call(Secure(folder), stream=False, ssl_verify=False, job={"env": env})[1]["reply"]["content"] == "ok"
 
 
+def test_wrong_file_of_certificates():
+    """The error names the variable, and not just the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        certificate(folder, "127.0.0.1", 3)
+        with open(os.path.join(folder, "text.pem"), "w", encoding="ascii") as f:
+            f.write("no certificate\n")
+        for name in ("none.pem", "", "text.pem"):
+            path = os.path.join(folder, name)
+            wire = Secure(folder)
+            error_of(call(wire, stream=False, job={"env": {"SSL_CERT_FILE": path}})[1], "connection", None, "SSL_CERT_FILE names %s, which is no file of certificates" % path)
+            assert not wire.requests, name
+
+
 class Storm:
     """An asynchronous server that answers each call with its own text, but first says 429 to most requests."""
 

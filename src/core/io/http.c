@@ -351,6 +351,14 @@ static void deliver(pdl_http *h) {
     h->delivering = false;
 }
 
+/* Names the variable whose file libcurl could not use, because its own text has only the file. */
+static void blame_certificates(transfer *t) {
+    const char *file = t->http->opt.ca_file;
+    if (file)
+        snprintf(t->why, sizeof t->why,
+                 "SSL_CERT_FILE names %.180s, which is no file of certificates", file);
+}
+
 static void collect_ends(lane *l) {
     const pdl_curl *c = &l->http->curl;
     int left;
@@ -360,6 +368,7 @@ static void collect_ends(lane *l) {
         if (c->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t) != CURLE_OK ||
             !t)
             continue;
+        if (m->data.result == CURLE_SSL_CACERT_BADFILE) blame_certificates(t);
         end_with(t, end_of(c, m->easy_handle, m->data.result),
                  t->why[0] ? NULL : c->easy_strerror(m->data.result));
     }
