@@ -54,7 +54,7 @@ def test_arguments(folder):
                 check(name, code == 1 and text in err + "\n" and "main.pdl:3" in err.replace("main.pdl:4", "main.pdl:3"), "status %s, %r, %s" % (code, out, err[-500:]))
 
 
-@pytest.mark.parametrize("call", ["${ s.call_tool('call_tool', {}).text }", "${ s.open(a='b', **{'c': 'd'}) }", "${ s.some('t', m=1) }"])
+@pytest.mark.parametrize("call", ["${ s.call_tool('call_tool', {}).text }", "${ s.open(a='b', **{'c': 'd'}) }", "${ s.some('t', m=1) }", "${ s.open(a='b', c='d', pdl_context=[]) }"])
 def test_forms(call, folder):
     want = {"call_tool": "tool call_tool", "open": '{"a": "b", "c": "d"}', "some": '{"m": 1, "text": "t"}'}[call[5:].partition("(")[0]]
     code, out, err, _ = run(folder, 'defs: {s: {import: "mcp:s"}}\ntext: "%s"\n' % call, json.dumps({"mcpServers": {"s": scripted("good")}}))

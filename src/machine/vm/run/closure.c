@@ -413,6 +413,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *ar
         drop_all(args->pos, args->n_pos);
         drop_all(args->kw, args->n_kw);
         pdl_drop(func);
+        pdl_drop(ctx);
         return PDL_STEP_FAIL;
     }
     pdl_scope *scope = bind_call(f, c, body_scope(c, func), args);

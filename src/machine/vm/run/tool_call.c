@@ -45,8 +45,9 @@ bool pdl_vm_tool_takes(const pdl_closure *c, pdl_str name, pdl_label of_name, pd
 /* Returns the place of an argument in the program. */
 static pdl_loc loc_of_argument(const pdl_b_call *b, pdl_str name) {
     const pdl_node *map = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
-    const pdl_node *n = map && map->kind == PDL_NODE_MAP ? pdl_node_find(map, name, NULL) : NULL;
-    if (n) return pdl_node_loc(n);
+    const pdl_pair *pair = NULL;
+    if (map && map->kind == PDL_NODE_MAP && pdl_node_find(map, name, &pair))
+        return pdl_node_loc(pair->key);
     return b->args ? b->args->loc : b->head.loc;
 }
 
