@@ -122,7 +122,8 @@ PDL_API pdl_value *pdl_value_int_text(const char *digits, int base);
 /* Makes a date of "2024-01-31", "2024-01-31T10:00:00", with fractions of a second and "+01:00"
  * after it. Returns NULL when there is no such date. */
 PDL_API pdl_value *pdl_value_date(const char *text);
-/* The first makes a list of integers at once; the second makes a tuple from the items of a list. */
+/* pdl_value_ints makes a list of integers at once. pdl_value_tuple makes a tuple from the items of
+ * a list. */
 PDL_API pdl_value *pdl_value_ints(const int64_t *numbers, size_t n);
 PDL_API pdl_value *pdl_value_tuple(const pdl_value *list);
 
@@ -130,9 +131,9 @@ PDL_API pdl_value *pdl_value_tuple(const pdl_value *list);
 PDL_API pdl_value *pdl_value_keep(const pdl_value *v);
 PDL_API void pdl_value_drop(pdl_value *v); /* v may be NULL */
 
-/* The first adds an item to a list, and the second sets an entry of a dict. The item is copied; the
- * caller keeps its handle. Both return false when `v` is of another kind, an argument is NULL, or
- * the key is not UTF-8. */
+/* pdl_value_push adds an item to a list, and pdl_value_put sets an entry of a dict. The item is
+ * copied; the caller keeps its handle. Both functions return false when `v` is of another kind, an
+ * argument is NULL, or the key is not UTF-8. */
 PDL_API bool pdl_value_push(pdl_value *v, const pdl_value *item);
 PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item);
 /* Sets an entry under a key of another type: scalars, dates, bytes and tuples of these, or texts
@@ -515,7 +516,7 @@ typedef struct pdl_task_durable {
      * resumed. */
     bool park;
     bool provisional; /* `text` gets pieces of answers before they are stored */
-    /* resume: code may run again to restore the state that it had in Python */
+    /* resume: blocks of Python code may run again, to restore the state of the interpreter */
     bool rebuild;
     /* resume: a request that differs from the recorded one ends the run with an error */
     bool changed_fails;

@@ -176,8 +176,8 @@ PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *e
 /* Waits for answers for timeout_ms at most, like the poll of a world. Returns false when nothing is
  * in flight: a run that waits would get no answer. */
 bool pdl_session_poll(pdl_session *s, int timeout_ms);
-/* Starts a run beside others; the caller steps and releases it, and polls. Repetitions of requests
- * to the cache are counted in its group. */
+/* Starts a run beside others. The caller steps the run, calls pdl_session_poll, and releases the
+ * run. Repetitions of requests to the cache are counted in its group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
 /* Starts a copy of a held run (pdl_run_copy). The members code and variables of the spawn are not
  * used. */

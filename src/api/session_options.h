@@ -138,8 +138,8 @@ typedef struct pdl_session_report_options {
     void (*note)(void *user, pdl_str text);
     /* Gets the text that Python code writes to standard error, which is untrusted. When the
      * function is NULL, the code writes to the standard error of this process. The first argument
-     * of the function is show_user. It is not the `user` of the caller's sink, because another sink
-     * may replace that sink. */
+     * of the function is show_user. The `user` of the caller's sink is not used for this, because
+     * another sink may replace that sink. */
     void (*show_errors)(void *user, pdl_str bytes);
     void *show_user;
     /* secrets are redacted in its lines as long as the session exists; may be NULL */

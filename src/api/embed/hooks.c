@@ -277,8 +277,8 @@ static void deliver_answer(pdl_request *r) {
         pdl_effect_answer(e, v, seconds);
 }
 
-/* Returns true when an answer may be delivered at once. The reply of a model lets the next queued
- * call start, which would recurse without bound. */
+/* Returns true when an answer may be delivered at once. The reply of a model is delivered later: it
+ * lets the next queued call start, and a chain of such calls would recurse without bound. */
 static bool is_delivered_at_once(pdl_effect_kind k) {
     return k != PDL_EFFECT_model && k != PDL_EFFECT_embed;
 }

@@ -14,7 +14,8 @@
 
 #include "base/banned.h"
 
-/* The maximum wait: libuv registers a new descriptor with the kernel when the loop runs next. */
+/* The maximum wait. It is short, because libuv registers a new descriptor with the kernel only when
+ * the loop runs next. */
 enum { MAX_WAIT_MS = 50 };
 
 static void note_missing(void *user, pdl_str text) {

@@ -14,8 +14,8 @@
 
 #include "base/banned.h"
 
-/* One question about a value. Expressions can name others that name others, so the number of steps
- * is limited; beyond it nothing is known. */
+/* One question about a value. An expression can name a variable whose expression names another
+ * variable, and so on. So the number of steps is limited, and beyond the limit nothing is known. */
 typedef struct bound_asking {
     const bound_names *names;
     int left;

@@ -1,9 +1,9 @@
 /* bound_report.c -- adds up what the blocks of a program can cost at most; see bound.h.
  *
  * The bound of a block depends on the number of words in the context when the block begins, because
- * some of its calls send that context again. The bounds of a sequence are added, of two branches
- * the larger bound counts, and a loop multiplies. In a loop the context grows by the messages of
- * each round.
+ * some of its calls send that context again. The bounds of the blocks in a sequence are added. The
+ * larger bound of two branches counts. A loop multiplies the bound of its body. In a loop the
+ * context grows by the messages of each round.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

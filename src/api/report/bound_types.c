@@ -1,8 +1,9 @@
 /* bound_types.c -- computes the maximum length of a value of a type, which is a `spec` or the type
  * of a parameter; see bound_impl.h.
  *
- * Keywords of a schema that are not understood here limit nothing, and several keywords together
- * allow at most what one of them allows. So a length is never too small.
+ * A keyword of a schema that is not understood here counts as no limit. A schema with several
+ * keywords allows no more than each of its keywords alone, so one of them may be used. So a length
+ * is never too small.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

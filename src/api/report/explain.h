@@ -44,8 +44,8 @@ bool pdl_explain_foresee(pdl_world *w, const pdl_effect *e, const pdl_err *refus
 /* Returns the record so far, in the order of the requests: {calls: [...], totals, not_done: [...]}.
  * Owned. docs/manual/calls.md has the forms. */
 pdl_val pdl_explain_notes(pdl_world *w);
-/* Adds to notes (taken) the number of requests that are missing there because a cache answered
- * them. */
+/* Adds to notes (taken) the number of requests that the notes lack, because a cache answered these
+ * requests. */
 pdl_val pdl_explain_cached(pdl_val notes, size_t answered);
 /* Adds to notes (taken) how many calls and tokens and how much cost a budget allows, together with
  * what is known of the program's use. A negative number means no limit. */

@@ -1,8 +1,8 @@
 /* prefix_impl.h -- the types and functions that the files of the prefix report share. Private to
  * api.
  *
- *   prefix_report.c calls as units in the order of the provider; the longest shared beginning
- *   prefix_cause.c  which value of the program made a piece of text
+ *   prefix_report.c the calls as units in the order of the provider, and shared beginnings
+ *   prefix_cause.c  the value of the program that made a piece of text
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -324,8 +324,8 @@ static size_t run_around(pdl_str a, pdl_str b, size_t from, size_t anchor, size_
 
 /* Returns the length of the longest run of equal bytes after the difference. For example, a prompt
  * has such a run when it has fixed instructions between a date and a question, which both change.
- * Returns 0 when the run is less than half of what follows the difference, since lists of similar
- * texts have such runs by chance. */
+ * Returns 0 when the run is shorter than half of the text after the difference, because lists of
+ * similar texts have short runs by chance. */
 static size_t equal_again(const prefix_call *c, const compared *r) {
     enum { ANCHOR = 48, MAX_PROBES = 64 };
     pdl_str a = json_of(c, r->units), b = json_of(r->with, r->units);
@@ -424,7 +424,7 @@ static void take_reply(pdl_prefix *p, const pdl_event *e) {
              details =
                  pdl_is_dict(usage) ? pdl_dict_getz(usage, "prompt_tokens_details") : pdl_absent();
     int64_t n;
-    /* A replay emits an effect before the time at which the recorded run sent it is known. */
+    /* A replay emits an effect before it knows when the recorded run sent this effect. */
     if (at && e->nanos > 0) p->calls.p[at - 1].nanos = e->nanos - pdl_nanos_of(e->reply->seconds);
     if (at && pdl_is_dict(details) && pdl_int_get(pdl_dict_getz(details, "cached_tokens"), &n))
         p->calls.p[at - 1].cached = n;

@@ -151,8 +151,9 @@ static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
 }
 
 /* Finds the earlier session with this number in the process of `now`. Code of an earlier session
- * may arrive after code of a later one: a journal that has answered the earlier code sends it to a
- * worker when other code needs what it left there (journal/durable/rebuild.c). */
+ * may arrive after code of a later session: a journal that has answered the earlier code sends this
+ * code to a worker only when other code needs the objects that it makes
+ * (journal/durable/rebuild.c). */
 static confined_backends *find_left(router *r, const confined_backends *now, uint32_t session) {
     confined_backends like = *now;
     for (size_t i = 0; i < r->backends.n; i++) {

@@ -3,7 +3,8 @@
  * in the order of arrival. Private to api.
  *
  * Only pdl_jobs_launch starts waiting calls, between the turns of the tasks. A reply or a
- * cancellation does not start them, because it may come while other functions are running.
+ * cancellation never starts a call, because replies and cancellations may come while other
+ * functions are running.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

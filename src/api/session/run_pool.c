@@ -171,9 +171,9 @@ static bool can_continue(const slot *f) {
     return f->state == SLOT_RUNS && (f->fresh || pdl_run_is_ready(f->run));
 }
 
-/* When a run begins in the slot of one that has ended, it is stepped at once: it uses the same
- * memory, which is still in the processor's cache. If thousands of other runs were stepped first,
- * the memory would not be in the cache any more. */
+/* A run that begins in the slot of an ended run is stepped at once: it uses the same memory, which
+ * is still in the processor's cache. If thousands of other runs were stepped first, the memory
+ * would not be in the cache any more. */
 bool pdl_run_pool_step_slot(pdl_run_pool *p, uint32_t at, pdl_err *err) {
     slot *f = &p->slots[at];
     while (can_continue(f)) {

@@ -66,9 +66,10 @@ void pdl_session_name_setting(pdl_err *err, const char *name);
 bool pdl_session_blame_option(pdl_err *err);
 int64_t pdl_session_wall(void *user, const pdl_event *e);
 
-/* session_inner.c. The first two return the options that every run of the session has, and the
- * variables of a run, each with its origin. The other two answer code that requests the run of a
- * program, or a line of input. */
+/* session_inner.c. pdl_session_machine_options returns the options that every run of the session
+ * has. pdl_session_with_defaults returns the variables of a run, each with its origin.
+ * pdl_session_run_program and pdl_session_ask_input answer code that requests the run of a program,
+ * or a line of input. */
 pdl_run_options pdl_session_machine_options(pdl_session *s);
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin);
 void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,
@@ -79,8 +80,8 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
 /* precheck.c. Makes a world that checks the program of the session before its first request. */
 pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *next);
 
-/* guard.c. Puts in force the policy of a program that is not the main program, for everything which
- * that program does. file is the file of the program; it is empty when the text was computed.
+/* guard.c. Puts in force the policy of a program that is not the main program, for everything that
+ * this program does. file is the file of the program; it is empty when the text was computed.
  * Errors: io, syntax, schema, limit. */
 PDL_MUST bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
                                       pdl_code *code, pdl_err *err);

@@ -52,8 +52,8 @@ PDL_MUST static inline bool pdl_check_cancel_at(size_t i, pdl_err *err) {
     return PDL_LIKELY(i % PDL_CANCEL_EVERY) || pdl_check_cancel(err);
 }
 
-/* Number of bytes that are copied or filled between two checks. This takes about a tenth of a
- * millisecond, or a whole one when the system has to provide the memory. */
+/* Number of bytes that are copied or filled between two checks. This takes about 0.1 ms, or 1 ms
+ * when the system has to provide the memory. */
 enum { PDL_CANCEL_BYTES = 1 << 20 };
 
 /* Copies n bytes between areas that do not overlap. Returns false when the work is cancelled; only

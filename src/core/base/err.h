@@ -186,8 +186,8 @@ void pdl_err_copy(pdl_err *dst, const pdl_err *src);
 /* Returns the name of a kind ("syntax", "rate_limit", ...; static); "none" for PDL_E_NONE. */
 const char *pdl_err_kind_name(pdl_err_kind k);
 
-/* Returns the exit code of the process for an error: that of the table, or for PDL_E_exit the
- * status. */
+/* Returns the exit code of the process for an error: the code in the table, or the status of an
+ * error PDL_E_exit. */
 int pdl_err_exit_code(const pdl_err *err);
 
 /* Appends the message as users see it: "FILE:LINE - MSG" lines. When `rich` is set, the tool that

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /* Returns the first quote, backslash or control character (below U+0020) at or after p, or end.
- * Clears *ascii when the run before it has a byte that is not ASCII. */
+ * Clears *ascii when one of the bytes before the result is not ASCII. */
 const char *pdl_plain_end(const char *p, const char *end, bool *ascii);
 
 #endif

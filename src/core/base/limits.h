@@ -1,5 +1,6 @@
-/* limits.h -- every ceiling with its name, default, minimum and reason. Exceeding one is an
- * ordinary PDL_E_limit error. Compile-time constants PDL_MAX_<NAME> are the defaults.
+/* limits.h -- every ceiling with its name, default, minimum and reason. A run that exceeds a
+ * ceiling fails with an ordinary PDL_E_limit error. Compile-time constants PDL_MAX_<NAME> are the
+ * defaults.
  *
  * A ceiling is right when the largest work that it allows ends soon or can be cancelled. A signal
  * and a budget of seconds take effect within 200 ms, and a library such as GMP cannot be asked to
@@ -8,8 +9,8 @@
  * A peer chooses the size of the data that we keep, open or send for it, so each of these sizes has
  * a ceiling for each session. Commands and code blocks are such peers, because a model may have
  * written what they execute. Their output has the ceiling of a pipe. A message of a code worker may
- * be twice as long, since it may hold such an output in escapes. The answers of a trace collector
- * are short, so their ceiling is low.
+ * be twice as long, since it may hold the output of code with escapes. The answers of a trace
+ * collector are short, so their ceiling is low.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -39,7 +39,7 @@ void pdl_os_use_large_pages(void *p, size_t n);
 /* Returns the bytes that all processes together may still take; UINT64_MAX when that is unknown. */
 uint64_t pdl_os_memory_left(void);
 /* Lets the allocator keep large blocks that are freed. A conversation that grows is copied into a
- * request at every turn. Without this call, its blocks of some megabytes would be returned to the
+ * request at every turn. Without this call, freed blocks of some megabytes would be returned to the
  * system and requested again page by page, which takes half of the time of a long agent loop. */
 void pdl_os_keep_large_blocks(void);
 /* Limits the address space of a child. Returns false where the system has no such limit. */
@@ -64,7 +64,7 @@ int64_t pdl_os_file_clock_ns(void);
 /* Writes the content of a file to the disk. Returns false with errno. */
 PDL_MUST bool pdl_os_sync(int fd);
 /* Opens a new file that has no name yet, in a folder. Returns -1 when the system has no files
- * without a name, or when pdl_os_name could not give it one later. */
+ * without a name, or when pdl_os_name could not give the file a name later. */
 int pdl_os_open_nameless(const char *folder, mode_t mode);
 PDL_MUST bool pdl_os_name(int fd, const char *path);
 /* The flag of open() for a file that is only located: no right to read it is needed. */
@@ -80,8 +80,8 @@ pid_t pdl_os_lock_holder(uint64_t inode);
 
 /* --- streams, pipes, sockets --- */
 
-/* The first returns the number of bytes that wait in the buffer of a stream, the second returns the
- * size of that buffer, and the third discards the bytes. */
+/* pdl_os_pending returns the number of bytes that wait in the buffer of a stream.
+ * pdl_os_buffer_size returns the size of that buffer. pdl_os_purge discards the bytes. */
 size_t pdl_os_pending(FILE *f);
 size_t pdl_os_buffer_size(FILE *f);
 void pdl_os_purge(FILE *f);

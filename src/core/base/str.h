@@ -39,7 +39,7 @@ static inline bool pdl_byte_in(char c, pdl_str set) {
     return set.n > 0 && memchr(set.p, c, set.n) != NULL; /* NOLINT: as above */
 }
 
-/* Returns true when a and b are equal but for the case of ASCII letters. */
+/* Returns true when a and b are equal, without regard to the case of ASCII letters. */
 bool pdl_str_eq_nocase(pdl_str a, pdl_str b);
 
 /* Returns an ASCII letter in lower case; other bytes are unchanged. */

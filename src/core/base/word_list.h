@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 
-/* Returns the index of the word that s is; n when s differs from all of the n words. */
+/* Returns the index of the word that is equal to s; n when none of the n words is equal to s. */
 static inline size_t pdl_word_of(pdl_str s, const char *const *words, size_t n) {
     size_t i = 0;
     while (i < n && !pdl_str_is(s, words[i])) i++;

@@ -14,8 +14,8 @@ typedef struct pdl_certificates {
     pdl_str inside;   /* the list that this command brings along */
 } pdl_certificates;
 
-/* Returns the first readable file of those that Linux systems use, or else fallback, which may be
- * NULL. The result is static, or fallback. */
+/* Returns the first file that can be read, of the files in which Linux systems keep certificates.
+ * Returns fallback, which may be NULL, when there is no such file. The path of a file is static. */
 const char *pdl_certificates_find(const char *fallback);
 /* Chooses the first of these that exists: given, the place that libcurl was built with, a file of
  * the system, fallback, the list of the command. given and fallback may be NULL. */

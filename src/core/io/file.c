@@ -368,8 +368,8 @@ bool pdl_file_descriptor(pdl_str path, int *fd) {
     return false;
 }
 
-/* Opens a descriptor that the shell has opened. It is written in place even when it is a file,
- * because other programs may have written to the descriptor before, or may write to it later. */
+/* Opens a descriptor that the shell has opened. Output goes to the descriptor itself, even when it
+ * is a file: other programs may have written to the descriptor before, or may write to it later. */
 static int open_descriptor(pdl_file_out *f, const char *path, int fd) {
     f->path = pdl_str_dup(pdl_str_of(path));
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);

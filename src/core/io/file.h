@@ -31,9 +31,9 @@ enum { PDL_FILE_FIFO_MS = 5000 };
  * thread is cancelled. Reads and writes of the descriptor do not block. Returns -1 with err set. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 
-/* Returns the maximum number of bytes that are read from a descriptor. It is small for a device
- * other than a terminal, because a device has no end, and PDL_MAX_STREAM_BYTES for a pipe. For
- * anything else it is `most`. */
+/* Returns the maximum number of bytes that are read from a descriptor. The number is small for a
+ * device other than a terminal, because a device has no end. It is PDL_MAX_STREAM_BYTES for a pipe,
+ * and `most` for anything else. */
 size_t pdl_file_most_of(int fd, size_t most);
 /* Sets the error for a device or pipe with more bytes than pdl_file_most_of returns. When path is
  * NULL, the message names standard input. Always returns false. */

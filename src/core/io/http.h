@@ -33,8 +33,8 @@ typedef struct pdl_http_options {
  * process where no other code uses libcurl, because the setting is for the whole process. */
 void pdl_http_use_alloc(void);
 
-/* Makes a client on loop, which it borrows and which must outlive it. This is cheap, because
- * nothing is loaded before the first request. */
+/* Makes a client that uses the loop. The loop is borrowed, and must outlive the client. Making a
+ * client is cheap, because nothing is loaded before the first request. */
 pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt);
 /* Cancels open transfers. NULL is allowed. */
 void pdl_http_free(pdl_http *h);

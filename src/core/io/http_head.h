@@ -37,8 +37,9 @@ typedef struct pdl_http_head {
  * says how far earlier calls have searched; it is 0 at first. */
 size_t pdl_http_head_end(pdl_str bytes, size_t *scanned);
 
-/* Returns the reason why no request begins with these bytes (static), or NULL when one may. With a
- * reason, the caller need not wait for the rest, which a client that speaks TLS would never send.
+/* Returns the reason why no request begins with these bytes (static), or NULL when one may. After a
+ * reason, the caller does not wait for more bytes: a client that speaks TLS, for example, sends no
+ * more bytes before it gets an answer.
  */
 const char *pdl_http_head_nonsense(pdl_str bytes);
 

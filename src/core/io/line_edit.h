@@ -14,9 +14,9 @@
 
 typedef struct pdl_line_edit pdl_line_edit;
 
-/* Lists the words that complete a line. before is the line up to the cursor, and its end is the
- * beginning of a word. Calls put(to, word) for each word with this beginning; *n_typed is the
- * number of bytes that such a word replaces. */
+/* Lists the words that complete a line. before is the line up to the cursor. It ends with the
+ * beginning of a word. The function calls put(to, word) for each word with this beginning; *n_typed
+ * is the number of bytes that such a word replaces. */
 typedef void pdl_complete_fn(void *user, pdl_str before, size_t *n_typed,
                              void (*put)(void *to, pdl_str word), void *to);
 

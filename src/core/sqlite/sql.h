@@ -56,7 +56,7 @@ PDL_MUST bool pdl_sql_number(sql *q, const char *text, long *out, pdl_err *err);
 typedef struct sql_object {
     const char *name, *text;
 } sql_object;
-/* Sets *empty when the file has no tables yet, as one from pdl_sql_make. */
+/* Sets *empty when the file has no tables yet, like a new file of pdl_sql_make. */
 PDL_MUST bool pdl_sql_is_empty(sql *q, bool *empty, pdl_err *err);
 /* Sets *ours when the file has exactly these objects. A foreign view or trigger would run in the
  * place of our tables. */

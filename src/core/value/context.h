@@ -33,7 +33,8 @@ pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *
 /* Makes the message of a model's reply. content is the promise of its text, which can still be
  * found after it was resolved. */
 pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
-/* dep puts a before b; ind makes them independent. Both take a and b. */
+/* pdl_context_dep puts a before b; pdl_context_ind makes a and b independent. Both functions take a
+ * and b. */
 pdl_val pdl_context_dep(pdl_val a, pdl_val b);
 pdl_val pdl_context_ind(pdl_val a, pdl_val b);
 

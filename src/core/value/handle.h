@@ -42,7 +42,7 @@ struct pdl_handle {
     const pdl_handle_ops *ops; /* NULL when only the members above are known */
 };
 
-/* Makes a handle. Takes the three strings. */
+/* Makes a handle. Takes type_name, str and repr. */
 pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr, bool truth,
                        int64_t len);
 static inline pdl_handle *pdl_handle_of(pdl_vref v) { return (pdl_handle *)(void *)pdl_obj_of(v); }

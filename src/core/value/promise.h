@@ -27,7 +27,7 @@ typedef struct pdl_promise {
 } pdl_promise;
 
 pdl_val pdl_promise_new(uint32_t id);
-/* Makes a join. Takes pieces, a list, which are stringified when the join is made into text. */
+/* Makes a join. Takes the list pieces. Its items become strings when the join is made into text. */
 pdl_val pdl_promise_join(pdl_val pieces);
 static inline pdl_promise *pdl_promise_of(pdl_vref v) {
     return (pdl_promise *)(void *)pdl_obj_of(v);

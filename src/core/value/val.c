@@ -58,7 +58,7 @@ typedef struct {
 /* The walk of this thread that is in progress. When the function that releases an object drops
  * another value, that value is added to this walk instead of starting another one. */
 static _Thread_local walk *active;
-/* replaces the active walk when nothing is to be released any more; it is always empty */
+/* An empty walk. It replaces the active walk when there is nothing to release any more. */
 static walk no_more;
 
 static bool walk_grow(walk *w) {

@@ -45,7 +45,7 @@ const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t)
 
 /* Reports the call of a method that hides a function of the object (uncalled.c). */
 void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
-/* Reports x when it is a method that was not called, but whose result a filter was to get
+/* Reports x when it is a method before a filter, and the program does not call the method
  * (uncalled.c). */
 void pdl_infer_uncalled(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 

@@ -107,7 +107,7 @@ typedef struct pdl_xlist {
  *   AUTOESCAPE                       set {value, body}
  *   RAISE                            fault {text, cls, value}: evaluates value (may be NULL), then
  *                                    fails with text ("no loader for this environment specified")
- *                                    of class cls; strict: an undefined value fails as such first.
+ *                                    of class cls; strict: an undefined value fails itself.
  *                                    extends: the tag was `extends`
  *
  * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a

@@ -1,10 +1,10 @@
 /* expr_advice.c -- help for expressions that have the syntax of another language, or a small
  * mistake. The message names the part that could not be read. The help names the right syntax.
  *
- * The tag where reading ended is made into tokens once more, so that each row knows which token
- * precedes that place and which one should follow. This costs nothing until an expression is wrong.
- * Rows that may guess wrong are not allowed. tests/unit/expr/test_advice.c has, for each hint, the
- * mistakes that must get it, and similar mistakes that must not.
+ * The tag with the error is made into tokens once more, so that each row knows the tokens before
+ * and after the place of the error. Expressions without errors cost nothing. Rows that may guess
+ * wrong are not allowed. tests/unit/expr/test_advice.c has, for each hint, the mistakes that must
+ * get it, and similar mistakes that must not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

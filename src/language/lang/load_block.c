@@ -193,7 +193,8 @@ void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Returns a slot by three bytes and the length. Nearly all keys of the language differ in these. */
+/* Returns the slot of a key. Nearly all keys of the language differ in their length or in one of
+ * the three bytes that are used here. */
 static uint32_t key_slot(const char *p, size_t n) {
     const unsigned char *u = (const unsigned char *)p;
     if (!n) return 0;

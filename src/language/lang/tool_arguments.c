@@ -69,7 +69,7 @@ bool pdl_tool_allows(pdl_vref schema, pdl_str name) {
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-enum { SHOWN = 20, SHOWN_BYTES = 60 }; /* at most so many names, and so much of each */
+enum { SHOWN = 20, SHOWN_BYTES = 60 }; /* maximum number of names, and of bytes of a name */
 
 static void put_shown(pdl_vref name, pdl_buf *out) {
     if (out->len) PDL_PUT(out, ", ");

@@ -25,8 +25,8 @@ typedef struct pdl_variable {
     const pdl_type *type;   /* used by PARAMETER; NULL without a type */
 } pdl_variable;
 
-/* Calls fn for each variable that b sets itself, in the order above, but for names in `for` that
- * are expressions. The blocks inside of b are not visited. */
+/* Calls fn for each variable that b sets itself, in the order above. Names in `for` that are
+ * expressions are left out. The blocks inside of b are not visited. */
 void pdl_block_each_variable(const pdl_block *b, void (*fn)(void *user, const pdl_variable *v),
                              void *user);
 

@@ -35,8 +35,8 @@ void pdl_program_each_deprecated(const pdl_program *p,
                                             const char *now),
                                  void *user);
 
-/* Returns the tree whose value is the result of the block: of a scalar or of `data`, without a
- * parser, a spec or a fallback, which make another value of it. Returns NULL for other blocks. */
+/* Returns the tree whose value is the result of the block, when the block is a scalar or `data`.
+ * Returns NULL for other blocks, and when a parser, a spec or a fallback may change the value. */
 const pdl_tree *pdl_block_plain_tree(const pdl_block *b);
 
 /* Returns true when a condition is a text that cannot be empty, whatever its variables hold, such

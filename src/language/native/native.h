@@ -89,8 +89,10 @@ typedef struct pdl_native {
      * is any, null, boolean, integer, float, number, string, list, tuple, object, range, undefined,
      * sized (has a length), iterable, or several of these with | between them. A parameter has a
      * type only if values of all other types fail; further parameters are any. A result may also be
-     * item (of the first argument), same (as the first argument), [T] (a list), arg1 or arg2 (when
-     * these are given). The checker reads the types of calls here. */
+     * one of these: "item" is the type of the items of the first argument, "same" is the type of
+     * the first argument, "[T]" is a list of T, and "arg1" and "arg2" are the types of the
+     * arguments with these numbers, if they are given. The checker reads the types of calls here.
+     */
     const char *type;
 } pdl_native;
 
@@ -147,8 +149,8 @@ void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out
 /* pdl_attribute_advice and pdl_fields_advise give the text that a user should write in place of
  * x.name, such as `x.push`, where x has no such attribute. called: the program calls x.name, so it
  * means a method. pdl_failure_advice gives advice for the message of an operator or filter that
- * failed. When no advice is known, pdl_fields_advise appends nothing, and the other two return an
- * empty text. */
+ * failed. When no advice is known, pdl_fields_advise appends nothing, and pdl_attribute_advice and
+ * pdl_failure_advice return an empty text. */
 pdl_str pdl_attribute_advice(pdl_str name);
 /* Returns the word in the text that begins with the name and continues with a dash, such as my-var
  * for the name my. Returns an empty text when there is no such word. */

@@ -4,8 +4,9 @@
  * A text that a model wrote can be any instruction; a boolean that it wrote is one of two values.
  * Once a value was checked against a type that admits few values, its label says so: it is bounded
  * (label.h). The values that a type admits are counted from the schema alone, since a hostile
- * author chooses the value. A keyword that is not understood here bounds nothing, and several
- * keywords together admit at most what one of them admits. So a count is never too low.
+ * author chooses the value. A keyword that is not understood here counts as no limit. A schema with
+ * several keywords admits no more values than each of its keywords alone, so one of them may be
+ * counted. So a count is never too low.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

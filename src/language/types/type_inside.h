@@ -18,8 +18,9 @@ typedef struct pdl_type_entry {
 struct pdl_type {
     pdl_type_kind kind;
     pdl_base_type base;
-    const char *old; /* base: the deprecated word as written, or NULL */
-    bool wrapped;    /* object: written as {object: ..} */
+    /* for the form `base`: the deprecated word that was written; NULL for other words */
+    const char *old;
+    bool wrapped; /* for the form `object`: the type is written as {object: ..} */
     /* The type of a function's arguments: the extra argument pdl_context is allowed, and functions
      * count as objects. */
     bool params;
@@ -28,7 +29,7 @@ struct pdl_type {
     const pdl_type *item; /* for a list or an optional type; NULL means any type */
     pdl_type_entry *fields;
     size_t n_fields;
-    pdl_val schema; /* the form schema as written */
+    pdl_val schema; /* used by the form `schema`: the schema as it is written */
     /* the compiled JSON Schema; set in the outermost type alone, and only when `plain` is not set
      */
     pdl_schema *ready;

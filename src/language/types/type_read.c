@@ -158,8 +158,8 @@ static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *
     return true;
 }
 
-/* Adds a hint that shows what the user may have meant. The text around a wrong word decides. The
- * message says what is wrong with the word. */
+/* Adds a hint that shows what the user may have meant. The hint depends on the other keys of the
+ * mapping, and the message says what is wrong. */
 static void hint_form(reader *r, pdl_vref d) {
     static const char *const schema_words[] = {"anyOf",      "oneOf", "allOf",   "const",
                                                "$ref",       "not",   "minimum", "pattern",

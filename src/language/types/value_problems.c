@@ -30,8 +30,8 @@ static pdl_loc item_place(const pdl_node *item) {
     return loc;
 }
 
-/* Returns the place of a path in the tree of nodes, which is the key of the last step that the tree
- * has. Returns an unknown place when the tree has no step of the path. */
+/* Follows a path in the tree of nodes, and returns the place of the key of the last step that the
+ * tree has. Returns an unknown place when the tree has no step of the path. */
 static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth,
                         const pdl_node **end) {
     if (!at) {
@@ -163,7 +163,7 @@ static void add_missing_help(pdl_analysis *an, pdl_vref name) {
     pdl_buf_fini(&b);
 }
 
-/* Adds the field of the schema whose name is most like that of the last problem. Only the first
+/* Adds the field of the schema whose name is most like the name in the last problem. Only the first
  * problems get such a name, because a hint shows no more, and because there may be many fields and
  * many properties. */
 static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {

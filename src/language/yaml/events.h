@@ -48,7 +48,7 @@ typedef struct pdl_yreader pdl_yreader;
 pdl_yreader *pdl_yreader_new(const pdl_source *src);
 void pdl_yreader_free(pdl_yreader *r);
 
-/* Reads the next event. STOP is the last one. Returns false with err set after a failure; no more
+/* Reads the next event. STOP is the last event. Returns false with err set after a failure; no more
  * events follow. */
 PDL_MUST bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err);
 

@@ -1,4 +1,4 @@
-/* load.h -- loads a source, with the lines as the reader counts them, and checks its characters.
+/* load.h -- loads a source, reports the place of a failure, and checks the characters of a source.
  * Private to yaml.
  *
  * SPDX-License-Identifier: Apache-2.0

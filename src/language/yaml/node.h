@@ -58,8 +58,8 @@ struct pdl_node {
     pdl_node_type type : 8;
     pdl_node_style style : 8;
     bool shared : 1; /* the node has several parents (an alias) */
-    /* For MAP: a key was written twice. pairs[n] is then the first repetition: its key, and in
-     * place of a value the key that it repeats. */
+    /* For MAP: a key was written twice. pairs[n] is then the first repetition. It has the second
+     * key as its key, and the first key as its value. */
     bool repeats : 1;
     bool counted : 1;    /* for SCALAR: a string value contains the text (pdl_node_value) */
     uint32_t start, end; /* offsets of bytes in src */

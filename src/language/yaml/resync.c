@@ -23,7 +23,7 @@
 #include "base/banned.h"
 
 enum {
-    MAX_NOTES = 500, /* a person reads no more; the rest is skipped */
+    MAX_NOTES = 500, /* the text after the last of these notes is skipped */
     REREAD = 1 << 20 /* bytes that may be read again, in addition to the length of the text */
 };
 

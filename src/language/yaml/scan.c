@@ -330,8 +330,8 @@ static bool fetch_flow_start(pdl_yscan *s, pdl_yt_kind kind) {
     return fetch_one(s, kind);
 }
 
-/* Ends a flow collection. When no collection is open, the parser refuses its end before anything
- * else is read. */
+/* Ends a flow collection. When no flow collection is open, the parser refuses this token before the
+ * scanner reads on. */
 static bool fetch_flow_end(pdl_yscan *s, pdl_yt_kind kind) {
     if (!remove_key(s)) return false;
     if (s->flow) s->flow--;

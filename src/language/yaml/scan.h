@@ -4,8 +4,8 @@
  * The scanner passes once over the bytes, without recursion. Columns count characters, places are
  * bytes. A text is a simple key (`a: 1`) only if a ':' follows it. So the scanner puts a candidate
  * token before everything that may be a key. Later, the candidate becomes a key, or becomes dead,
- * in its place. PyYAML and libyaml insert the token of the key only then, which moves all tokens
- * after it.
+ * in its place. PyYAML and libyaml have no candidates: they insert the token of a key when they
+ * find the ':', and so have to move all tokens after it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -98,8 +98,8 @@ static void emit_closed_run(pdl_emit *e, const pdl_xnode *x) {
 
 /* --- open loops: variables in the scope ------------------------------------------------------- */
 
-/* Emits a loop that takes the iterable from the stack and leaves nothing there. The instructions
- * are also the body of loop(...) in a recursive loop, which ends with its text. The target is
+/* Emits a loop that takes the iterable from the stack and leaves nothing there. In a recursive
+ * loop, a call loop(...) runs the same instructions, and its result is their text. The target is
  * rebound in place. Other variables that the body binds are undone after each iteration. */
 static void emit_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) emit_loop_filter(e, x);

@@ -111,8 +111,8 @@ struct pdl_effect {
     pdl_label added_labels;
     /* labels of the values that decided about the request; only in strict control */
     pdl_label control;
-    /* Labels of the values that chose the function which makes the request, in every kind of
-     * control. */
+    /* Labels of the values that chose the function which makes the request. They are set with and
+     * without strict control. */
     pdl_label chosen;
     bool is_trusted;          /* a policy says that the reply does not get the origin of its kind */
     bool is_import;           /* for the kind source: true for `import`, false for `include` */
@@ -197,9 +197,9 @@ PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err
 /* Completes the reply to a request to the web that a person or a host program gives: a text, or an
  * object with some of the fields. Takes given. A value of another form is returned unchanged. */
 pdl_val pdl_effect_http_reply(pdl_val given);
-/* These read and check the stored reply of e, and the stored pieces, a list of texts. Answers from
- * journals and caches, which others may have made, must be read with these. Errors: syntax,
- * protocol. */
+/* These functions read and check the stored reply of e, and its stored pieces, which are a list of
+ * texts. Only these functions may read answers from journals and caches, because others may have
+ * made the files. Errors: syntax, protocol. */
 PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 

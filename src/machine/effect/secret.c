@@ -1,6 +1,6 @@
-/* secret.c -- finds out from its name whether something is a secret, and which parts of a call, a
- * header or a URL are registered. It decides by names and forms alone. The texts that it registers
- * are then found and replaced by redact.c.
+/* secret.c -- decides what is a secret, and which parts of a call, a header or a URL are
+ * registered. The decision depends on names and forms alone. The registered texts are then found
+ * and replaced by redact.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

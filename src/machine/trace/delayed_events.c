@@ -74,7 +74,7 @@ struct pdl_later {
     size_t seen; /* number of events so far */
     chunk *first, *last;
     size_t n, bytes, unknown; /* sums of the members of all chunks */
-    besides taken; /* entries of a chunk that is freed, whose event is in the next chunk */
+    besides taken; /* entries of a freed chunk that belong to an event in the next chunk */
     bool passed;   /* some events were passed on and then dropped */
     int64_t zero;  /* time of the first event */
     /* the programs of all events so far; they are kept because a fold keeps their blocks */
@@ -311,7 +311,7 @@ void pdl_later_pass(pdl_later *l, size_t most) {
 
 size_t pdl_later_seen(const pdl_later *l) { return l->seen; }
 
-/* Passes to the follower the events of the oldest chunk that it has not got yet. */
+/* Passes to the follower those events of the oldest chunk that the follower has not got yet. */
 static void pass_oldest(pdl_later *l) {
     const chunk *c = l->first;
     while (l->follower.event && (!l->at || (l->at == c && l->at_entry < c->n)))

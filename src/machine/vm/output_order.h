@@ -23,8 +23,8 @@ void pdl_outq_end(pdl_outq *q);
 void pdl_out_hold(pdl_fiber *f);
 /* Ends the state that pdl_out_hold began. The text that was printed since then may be sent. */
 void pdl_out_accept(pdl_fiber *f);
-/* Sends what f holds, because a person is asked: the text before a question belongs to it, and the
- * answer cannot be taken back. What is printed afterwards waits again. */
+/* Sends the output that f holds, before a person is asked a question: this output belongs to the
+ * question, and the answer cannot be taken back. What is printed afterwards waits again. */
 void pdl_out_release(pdl_fiber *f);
 /* Adds a queue for an iteration of a map to the queue of f, which owns it. */
 pdl_outq *pdl_out_child(pdl_fiber *f);

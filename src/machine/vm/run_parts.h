@@ -1,5 +1,6 @@
-/* run_parts.h -- the parts of a run, each with its file: what it holds, how it ends, and what is
- * always true of it (its _ok, asserted at each step in builds with assertions). Private to vm.
+/* run_parts.h -- the parts of a run. Each part has a struct, a file with its functions, and a
+ * function _ok that checks its invariants. Builds with assertions call this function at each step.
+ * Private to vm.
  *
  *   `fibers`  in run/schedule.c: the fibers, and which of them has its turn.
  *   `effects` in effects/inflight.c: the requests to the outside, and their use of the budget.

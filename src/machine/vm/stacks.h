@@ -2,8 +2,8 @@
  * vm.
  *
  * The compiler proves how high each stack is (compile/verify.c), so these functions only assert
- * that there is something. An instruction that finds a stack empty is a fault of the compiler; a
- * build with assertions names the place that took too much.
+ * that the stack is not empty. An instruction that finds a stack empty is a fault of the compiler.
+ * A build with assertions aborts there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

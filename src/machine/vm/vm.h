@@ -158,8 +158,8 @@ pdl_held pdl_run_held(const pdl_run *r);
  * source. */
 pdl_path *pdl_run_held_at(const pdl_run *r, pdl_loc *loc);
 void pdl_run_release(pdl_run *r);
-/* Returns true when a run that should park before its first effect of chance came to one at which
- * it cannot park. The effect was not sent, and the run must be freed. */
+/* Returns true when the run should have parked before its first effect of chance, but cannot park
+ * at the place of this effect. The effect was not sent, and the run must be freed. */
 bool pdl_run_missed_chance(const pdl_run *r);
 /* Copies a held run. The copy has these options, and is at the same place with the same state.
  * Returns NULL when the run cannot be copied: *why has the reason (static), and *loc the block when

@@ -13,8 +13,8 @@
 
 /* Completes pdl_vm_force, for a value that holds a promise. */
 pdl_step pdl_vm_force_promise(pdl_fiber *f, pdl_val *slot, pdl_err *err);
-/* Replaces the promise in *slot by its content. Inline because most instructions begin with it and
- * most values hold no promise. */
+/* Replaces the promise in *slot by its content. The function is inline because most instructions
+ * call it first, and most values hold no promise. */
 static inline pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
     return PDL_LIKELY(!pdl_may_hold_promise(*slot)) ? PDL_STEP_DONE
                                                     : pdl_vm_force_promise(f, slot, err);

@@ -3,8 +3,9 @@
  * PCRE2 accepts most of Python's syntax, but some of it has another meaning there, and its error
  * messages are different. So a program would match differently here and in the reference. Therefore
  * one pass of recursive descent checks a pattern as Python does, with Python's messages, and writes
- * each construct in a spelling that both read alike. Literals are always escaped, classes that the
- * two define differently are spelled out, and named groups become numbered groups.
+ * each construct in a spelling that Python and PCRE2 read alike. Literals are always escaped,
+ * classes that Python and PCRE2 define differently are spelled out, and named groups become
+ * numbered groups.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -144,7 +144,7 @@ pdl_val pdl_list_remove(pdl_val list, size_t i) {
 pdl_val pdl_list_concat(pdl_val a, pdl_vref b) {
     assert(list_ok(pdl_listobj_of(b)));
     const pdl_listobj *more = pdl_listobj_of(b);
-    size_t n = more->n; /* b may be a itself, and then grows while it is read */
+    size_t n = more->n; /* b may be the same list as a, and then it grows while it is read */
     pdl_val r = own(a, pdl_list_len(a) + n);
     pdl_listobj *l = pdl_listobj_of(r);
     for (size_t i = 0; i < n; i++) l->items[l->n + i] = pdl_keep(more->items[i]);

@@ -6,10 +6,10 @@
  * pdl_context[-1] in every turn takes linear time. The array knows how many of its first messages
  * hold no promise, so that the trace of such a loop takes linear time, too.
  *
- * An array has the messages of the longest node that holds it, and no others. A message may have a
- * shorter context as its content, as "${ pdl_context }" makes one, and that context may hold the
- * array in which the message is. If an array kept such a message after its last node was freed, the
- * message and the array would own each other, and would never be freed.
+ * An array has the messages of the longest node that holds it, and no others. The content of a
+ * message may be a shorter context ("${ pdl_context }"), and this context may hold the array in
+ * which the message is. If an array kept such a message after its last node was freed, the message
+ * and the array would own each other, and would never be freed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -327,7 +327,7 @@ static void put_messages(filling *to, ctx *c) {
     walk_fini(&w);
 }
 
-/* Returns an array that begins with the messages of base: that of base, or a new one. */
+/* Returns an array that begins with the messages of base: the array of base, or a new array. */
 static filling flat_from(ctx *base) {
     assert(ctx_ok(base));
     if (base->flat) return (filling){base->flat, base->count, base};

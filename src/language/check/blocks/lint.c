@@ -208,7 +208,8 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
     pdl_checker_fix(c, d, loc, PDL_STR("maxIterations"));
 }
 
-/* Reports fields that this interpreter has beyond the reference, on all kinds or on one. */
+/* Reports fields that this interpreter has and the reference lacks: fields of all kinds of blocks,
+ * and fields of one kind. */
 static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
     enum { ANY = PDL_BLOCK_COUNT };
     static const struct {

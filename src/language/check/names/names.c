@@ -2,8 +2,8 @@
  * them before. Definitions are followed in the order of execution; what may have run counts as run.
  *
  * The check is lenient because a warning about a name that turns out to be defined costs more trust
- * than a missed one. So names that are defined in a branch, a loop or a handler count as defined,
- * although it may never run. Only a name that no path defines is reported.
+ * than a missing warning. So names that are defined in a branch, a loop or a handler count as
+ * defined, although this code may never run. Only a name that no path defines is reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -100,7 +100,8 @@ pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint) {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Appends a diagnostic as text. The rule has the name of the manual and of `# pdl: ignore NAME`. */
+/* Appends a diagnostic as text. The text names the rule as the manual and `# pdl: ignore NAME` do.
+ */
 static void put_text(const pdl_diag *d, pdl_buf *out) {
     pdl_buf after = PDL_BUF;
     pdl_buf_putf(&after, " [%s]", d->code);

@@ -464,8 +464,8 @@ static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t la
     return false;
 }
 
-/* Forgets the i-th unnoticed failure when everyone who waits for it gets the failure before it
- * instead. So a loop whose calls all fail takes no memory. */
+/* Forgets the i-th unnoticed failure when the failure before it is always reported in its place. So
+ * a loop whose calls all fail takes no memory. */
 static void cut_repeated(pdl_fiber *f, size_t i) {
     if (i == 0 || i >= f->calls.n) return;
     const struct pdl_made *a = &f->calls.p[i - 1], *b = &f->calls.p[i];

@@ -2,9 +2,10 @@
  *
  * A call lays its arguments on the stack in the order of the call site, whose form (pdl_callsig) is
  * known when it is compiled. So the usual call copies nothing: a native reads its arguments on the
- * stack. Only `*list` and `**dict` need vectors. The called value may be a native, whose result is
- * available at once. For a closure or macro, a frame is pushed, and the result is available when
- * the frame returns. For a function outside of the machine, the result is the promise of an effect.
+ * stack. Only calls with `*list` or `**dict` have to collect their arguments. The called value may
+ * be a native, whose result is available at once. For a closure or macro, a frame is pushed, and
+ * the result is available when the frame returns. For a function outside of the machine, the result
+ * is the promise of an effect.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -290,8 +291,8 @@ static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *er
     pdl_step st = PDL_STEP_FAIL;
     spread s;
     if (lay_out(f, sh, 0, &s, err)) {
-        /* The method has the name of a mutating one, but the type has no mutating method of this
-         * name: REBIND leaves the variable unchanged. */
+        /* Some types have a mutating method of this name, but the type of this value has none. So
+         * REBIND leaves the variable unchanged. */
         if (sh->root) {
             st = call_value(f, out, &s, n, err);
             if (st == PDL_STEP_DONE && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());

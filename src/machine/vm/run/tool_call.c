@@ -1,6 +1,7 @@
-/* tool_call.c -- see tool_call.h. The arguments are bound as a dict, under a name that no tool has
- * for a parameter. The native that makes the effect adds them to the named ones, each with its
- * labels, so that policies see them as they see those.
+/* tool_call.c -- see tool_call.h. The arguments without a parameter are bound as a dict, under a
+ * name that no parameter of a tool has. The native that makes the effect adds the items of this
+ * dict to the named arguments, each with its labels, so that policies see all arguments in the same
+ * way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
