@@ -585,7 +585,7 @@ typedef struct pdl_task_options {
      * profile. The sandbox of the engine applies, too. NULL and "" add no sandbox. A handler of the
      * engine that runs code still gets the requests, and declines them. */
     const char *sandbox;
-    /* The trace has whole lists of messages and no member that the reference does not write, for
+    /* The trace has whole lists of messages, and only members that the reference writes, for
      * programs that read the reference's traces. */
     bool trace_whole;
 } pdl_task_options;

@@ -1,7 +1,7 @@
 /* entropy.c -- makes seeds and secrets from random numbers of the system; see entropy.h.
  *
  * A seed only has to differ between runs, so it is made from the clock when the system has no
- * random numbers yet. A secret waits until the system has them.
+ * random numbers yet. A secret waits until the system has random numbers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

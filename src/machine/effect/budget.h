@@ -1,9 +1,9 @@
 /* budget.h -- a budget says how many calls, tokens, seconds and so on a part of a run may use.
  * Everything that is charged to it is also charged to the budgets around it.
  *
- * The machine makes one for each block that has the field `budget` and for the run, and attaches
- * the innermost one to every effect. A front world (world/budget) reserves, settles and refuses.
- * Reference counted, not thread-safe.
+ * The machine makes a budget for each block that has the field `budget`, and for the run. It
+ * attaches the innermost budget to every effect. A front world (world/budget) reserves, settles and
+ * refuses. Reference counted, not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
