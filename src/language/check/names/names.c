@@ -238,6 +238,63 @@ static void suggest(pdl_checker *c, const seen *s, pdl_diag *d, pdl_loc mark, pd
     pdl_buf_fini(&other);
 }
 
+/* Finds out whether an expression fails whenever it reads a name that is not defined. */
+typedef struct need {
+    pdl_str name;
+    struct {
+        uint32_t start, end;
+    } part[32]; /* the parts that may go unread, or accept a name without a value */
+    uint32_t n;
+    bool found; /* the name is read outside of these parts */
+} need;
+
+static void add_part(need *d, const pdl_xnode *x) {
+    enum { MAX = sizeof d->part / sizeof *d->part };
+    if (!x || d->n > MAX) return;
+    if (d->n < MAX) {
+        d->part[d->n].start = x->start;
+        d->part[d->n].end = x->end;
+    }
+    d->n++; /* one more than MAX: there are too many parts to say anything */
+}
+
+static void find_parts(void *user, const pdl_xnode *x) {
+    static const char *const tests[] = {"none",    "string", "number",  "boolean",
+                                        "integer", "float",  "mapping", "sequence",
+                                        "sameas",  "true",   "false"};
+    need *d = user;
+    if (x->kind == PDL_X_TEST && PDL_STR_IN(x->u.filter.name, tests) &&
+        x->u.filter.obj->kind == PDL_X_NAME)
+        add_part(d, x->u.filter.obj);
+    if (x->kind == PDL_X_COND) {
+        add_part(d, x->u.cond.yes);
+        add_part(d, x->u.cond.no);
+    }
+    if (x->kind == PDL_X_AND || x->kind == PDL_X_OR) add_part(d, x->u.op.b);
+    if (x->kind == PDL_X_LIST || x->kind == PDL_X_TUPLE)
+        for (uint32_t i = 0; i < x->u.list.n; i++)
+            if (x->u.list.p[i]->kind == PDL_X_NAME) add_part(d, x->u.list.p[i]);
+    if (x->kind == PDL_X_DICT)
+        for (uint32_t i = 0; i < x->u.dict.n; i++)
+            if (x->u.dict.vals[i]->kind == PDL_X_NAME) add_part(d, x->u.dict.vals[i]);
+}
+
+static void find_need(void *user, const pdl_xnode *x) {
+    need *d = user;
+    if (x->kind != PDL_X_NAME || !pdl_str_eq(x->u.name, d->name)) return;
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->part[i].start <= x->start && x->end <= d->part[i].end) return;
+    d->found = true;
+}
+
+static bool is_needed(const pdl_expr *e, pdl_str name) {
+    need d = {.name = name};
+    pdl_xnode_each(e->root, find_parts, &d);
+    if (d.n > sizeof d.part / sizeof *d.part) return false;
+    pdl_xnode_each(e->root, find_need, &d);
+    return d.found;
+}
+
 static void undefined(seen *s, pdl_str name) {
     pdl_checker *c = s->c;
     s->wanted = name;
@@ -246,7 +303,7 @@ static void undefined(seen *s, pdl_str name) {
     pdl_loc mark = s->found ? part_loc(s, s->found->start, s->found->end) : s->loc;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_undefined, s->loc, mark, "'%.*s' is undefined",
                                    PDL_FMT(name));
-    if (d && c->opt->closed && !c->caught && !c->dead && !s->lenient) {
+    if (d && c->opt->closed && !c->caught && !c->dead && !s->lenient && is_needed(s->e, name)) {
         d->severity = PDL_DIAG_ERROR;
         d->certain = c->sure && s->found && s->e->form == PDL_X_NATIVE && s->e->root == s->found;
     }
