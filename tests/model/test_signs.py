@@ -126,6 +126,11 @@ def test_errors_beside_choices(pdl, folder, peer):
     whole = peer.whole("Hel")
     look(pdl, folder, peer, [("beside", json.dumps({**whole, **error}).encode(), None, BOOM),
                              ("inside", json.dumps({"choices": [{**whole["choices"][0], **error, "finish_reason": "error"}]}).encode(), None, "- " + BOOM)], False)
+    if not isinstance(peer, Completion):
+        failed = {"choices": [{**whole["choices"][0], "message": {**whole["choices"][0]["message"], **error}}]}
+        look(pdl, folder, peer, [("in the message", json.dumps(failed).encode(), None, BOOM)], False)
+        deltas = [{"id": "c", "choices": [{"index": 0, "delta": d}]} for d in (error, {"content": "", "error": BOOM})]
+        look(pdl, folder, peer, [("in the delta", stream(peer, peer.piece("Hel"), d, peer.end()), peer.kind, BOOM) for d in deltas], True)
     rows = [("beside", {**peer.end(), **error}), ("inside", {"id": "c", "choices": [{**peer.end("error")["choices"][0], **error}]})]
     look(pdl, folder, peer, [(n, stream(peer, peer.piece("Hel"), e), peer.kind, BOOM) for n, e in rows], True)
     for nothing in (None, "", {}, []):

@@ -223,12 +223,14 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status) { finish(c, raw, stat
 /* --- a whole reply ---------------------------------------------------------------------------- */
 
 /* Returns true for an error inside an answer with status 200: {"error": ...}, beside the choices
- * (as in an event of a stream), or in the choice. */
+ * (as in an event of a stream), in the choice, or in its message. */
 static bool is_error(pdl_vref json) {
     pdl_vref body = pdl_is_list(json) && pdl_list_len(json) ? pdl_list_at(json, 0) : json,
              choices = pdl_member(body, "choices");
     if (pdl_peer_fails(body)) return true;
-    return pdl_is_list(choices) && pdl_list_len(choices) && pdl_peer_fails(pdl_list_at(choices, 0));
+    if (!pdl_is_list(choices) || pdl_list_len(choices) == 0) return false;
+    pdl_vref choice = pdl_list_at(choices, 0);
+    return pdl_peer_fails(choice) || pdl_peer_fails(pdl_member(choice, "message"));
 }
 
 /* Makes the fault of a reply that does not have the form of an answer. An error message in the

@@ -433,6 +433,10 @@ static void add_choice(const pdl_ask *a, pdl_vref choice, pdl_reply_builder *d) 
         return;
     }
     if (is_empty) delta = m;
+    if (pdl_peer_fails(delta)) {
+        pdl_reply_builder_set(&d->error, pdl_keep(delta));
+        return;
+    }
     if (pdl_is_str(delta)) pdl_reply_builder_text(d, pdl_str_get(delta));
     if (pdl_is_dict(delta)) add_fields(d, delta, is_empty);
     if (pdl_is_list(delta) && pdl_list_len(delta)) d->has_unread = true;
