@@ -163,6 +163,7 @@ def test_input_with_the_name(pdl, folder):
 
 PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hel"}, {"type": "reference", "reference_ids": [1]},
          {"type": "text", "text": "lo"}, {"type": "thinking", "thinking": "m"}]
+THOUGHTS = [{"type": "reasoning", "text": "h"}, {"type": "reasoning_text", "text": "m"}, {"type": "reasoning", "summary": [{"type": "summary_text", "text": "!"}]}, {"type": "reasoning", "id": "x"}]
 
 
 def test_contents_in_parts(pdl, folder):
@@ -171,6 +172,10 @@ def test_contents_in_parts(pdl, folder):
         for reply in (stream(OPEN, chunk(content=PARTS[:2]), chunk(content=PARTS[2:]), OPEN.end()), stream(OPEN, *[chunk(content=p) for p in PARTS], OPEN.end())) if streamed else (whole,):
             text, choice = raw(pdl, folder, OPEN, reply, streamed)
             same((text, choice["message"]["content"], choice["message"]["reasoning_content"]), ("Hello", "Hello", "hmm"))
+        parts = [*THOUGHTS, {"type": "text", "text": "Hello"}]
+        reply = stream(OPEN, *[chunk(content=[p]) for p in parts], OPEN.end()) if streamed else json.dumps(OPEN.whole(parts)).encode()
+        text, choice = raw(pdl, folder, OPEN, reply, streamed)
+        same((text, choice["message"]["reasoning_content"]), ("Hello", "hm!"))
 
 
 def test_whole_choices(pdl, folder):

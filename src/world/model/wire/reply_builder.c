@@ -6,6 +6,7 @@
 #include "model/wire/reply_builder.h"
 
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/wire/dialect.h"
@@ -295,12 +296,24 @@ static void add_inner(pdl_reply_builder *d, pdl_vref part, unsigned depth) {
         d->has_unread = true;
 }
 
+/* Returns the text of a part that is a thought, or its parts, or null when it has none. Returns
+ * absent for any other part. */
+static pdl_vref thought_of(pdl_vref part) {
+    static const char *const types[] = {"thinking", "reasoning", "reasoning_text", "summary_text"},
+                             *const keys[] = {"thinking", "text", "summary", "content"};
+    pdl_vref thought = pdl_absent();
+    if (!PDL_STR_IN(pdl_member_str(part, "type"), types)) return thought;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && pdl_is_absent(thought); i++)
+        thought = pdl_member(part, keys[i]);
+    return pdl_is_absent(thought) ? pdl_null() : thought;
+}
+
 static void add_part(pdl_reply_builder *d, pdl_vref part, unsigned depth) {
     pdl_str type = pdl_member_str(part, "type");
     pdl_vref text = pdl_member(part, "text"), refusal = pdl_member(part, "refusal"),
-             thought = pdl_member(part, "thinking");
-    if (pdl_str_is(type, "thinking") || pdl_str_is(type, "reasoning"))
-        add_thought(d, pdl_is_absent(thought) ? text : thought);
+             thought = thought_of(part);
+    if (!pdl_is_absent(thought))
+        add_thought(d, thought);
     else if (pdl_str_is(type, "image_url"))
         push_extra(d, "images", pdl_keep(part));
     else if (pdl_is_str(refusal) && !pdl_is_str(text))
