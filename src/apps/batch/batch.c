@@ -349,8 +349,9 @@ static bool is_another(const batch *b, const pdl_row *row, const char *how, pdl_
     return pdl_batch_window_refuse(&b->window, row, how, err);
 }
 
-/* Returns true when the row is equal to the row with its number in the journal. *forgot: the row
- * has changed; it was removed from the journal and will be run again. */
+/* Compares a row with the row of the same number in the journal. When the row has changed, returns
+ * false with an error. With --changed reuse, sets *forgot instead, and removes the row from the
+ * journal, so that it is run again. */
 static bool compare_row(batch *b, pdl_row *row, bool *forgot, pdl_err *err) {
     char hash[BATCH_HASH + 1];
     compare c = {.hash = hash};
@@ -381,7 +382,7 @@ static bool forget_after(batch *b, uint64_t n, uint64_t last, bool *forgot, pdl_
 }
 
 /* Stores how many rows the input had when an earlier process read it to its end; 0 when no process
- * did. */
+ * read it to its end. */
 static bool get_rows(batch *b, uint64_t *n, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     bool ok = pdl_ledger_get_fact(b->ledger, "rows", &text, err);
@@ -430,8 +431,9 @@ static bool check_input(batch *b, pdl_err *err) {
 /* "yes" from the start of --retry-errors until the input has been read to its end */
 static const char retry_key[] = "retry";
 
-/* Lets failed rows run again. When all rows were finished, the answers of earlier uploads are not
- * needed. Otherwise, the rows that were in flight use the successful answers of earlier uploads. */
+/* Lets failed rows run again. When all rows were finished before the first retry, the answers of
+ * earlier uploads are not needed. Otherwise, the rows that were in flight use the successful
+ * answers of earlier uploads. */
 static bool begin_retry(batch *b, pdl_err *err) {
     uint64_t all;
     pdl_buf going = PDL_BUF;

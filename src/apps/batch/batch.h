@@ -4,9 +4,9 @@
  * parts. A window has at most `jobs` rows in flight on one loop, with back-pressure to the reader.
  * A journal beside the output stores each row before it counts as finished. A writer appends rows
  * to the output in the order of the input, or as they finish. A finished row that waits for an
- * earlier row waits in the journal, and not in memory. What must stay true: whenever the process is
- * killed, the same command continues, no finished row is run again, and each row is in the output
- * exactly once.
+ * earlier row waits in the journal; only some of these rows are in memory, too. What must stay
+ * true: whenever the process is killed, the same command continues, no finished row is run again,
+ * and each row is in the output exactly once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,8 +65,8 @@ typedef struct pdl_batch_options {
     uint64_t sample; /* number of rows that are drawn at random; with 0 all rows are run */
     /* the batch ends when more rows than this have failed; a negative number means no limit */
     int64_t max_errors;
-    /* files that get a summary at the end: as JSON when the name ends in .json, otherwise as
-     * HTML */
+    /* files that get a summary at the end: as JSON when the name ends in .json or is "-", otherwise
+     * as HTML */
     const pdl_str *reports;
     size_t n_reports;
     /* table of prices for an estimate; when it is empty, the table that PDL_PRICES names */
@@ -94,14 +94,14 @@ typedef struct pdl_batch_options {
 } pdl_batch_options;
 
 /* Runs the batch to its end. Returns false when the batch stopped before the last row, or did not
- * begin; t has its progress. Errors: usage (wrong columns or files, or a journal of another batch;
- * these come before the first row), io, runtime (more rows failed than may fail), budget,
- * interrupt. */
+ * begin; t has its progress. Errors: usage (before the first row: wrong columns or files, or a
+ * journal of another batch; later: a stream that differs from its journal), io, runtime (more rows
+ * failed than may fail), budget, interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
 
 /* Checks whether pdl_batch_run could begin, without sending or writing anything. The program is
- * checked with these columns. When columns is NULL, it is checked with the columns and the first
- * values of the input. Errors: usage, io. */
+ * checked with `columns`; when columns is NULL, with the columns and the first values of the input.
+ * Errors: usage, io. */
 PDL_MUST bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                               pdl_err *err);
 

@@ -24,7 +24,8 @@
 
 #include "base/banned.h"
 
-/* AT_ONCE is the maximum number of rows of a turn that need no slot. */
+/* AT_ONCE is the maximum number of rows that one call reads or takes. The slots alone do not limit
+ * this number, because finished and broken rows need no slot. */
 enum { AT_ONCE = 256, PIPE_MS = 20, LOOK_MS = 1000 };
 
 static double wall(void) { return (double)pdl_clock_wall_ns() / 1e9; }
@@ -504,8 +505,8 @@ static void say_spent(const pdl_err *e, pdl_err *out) {
     pdl_err_hint(out, "the same command with a larger --budget continues");
 }
 
-/* Handles a row that did not run, because the budget of the whole batch was used up. After that, no
- * other row can run, either. */
+/* Returns true when a row failed because the budget of the whole batch was used up. No further row
+ * is begun then. */
 static bool spent(window *w, const pdl_err *e) {
     pdl_err why = {0};
     if (!pdl_run_pool_is_spent(w->pool, e)) return false;
@@ -583,8 +584,8 @@ static int wait_ms(const window *w) {
     return most;
 }
 
-/* Waits for the provider's answers to the rows. When the time for the batch is over, the provider
- * still has the requests. */
+/* Waits for the provider's answers to the rows. Returns false when the provider fails, or when the
+ * budget is used up. The provider still has the requests then. */
 static bool wait_for_provider(window *w, pdl_err *err) {
     pdl_err why = {0};
     if (pdl_batch_provider_wait(w->o->provider, &why)) return true;

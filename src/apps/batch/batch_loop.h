@@ -28,7 +28,7 @@ typedef struct batch_window {
     writer *writer;
     pdl_code *code;
     pdl_val variables; /* the variables that all rows have */
-    /* the n_columns columns of the output; when it is NULL, any columns are allowed */
+    /* the n_columns columns that a row may have; NULL when a row may have any columns */
     const pdl_str *columns;
     size_t n_columns;
     struct pdl_budget *budget; /* budget of the batch */
@@ -64,7 +64,7 @@ bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *ho
 PDL_MUST bool pdl_batch_window_run(window *w, pdl_err *err);
 /* Marks a row as broken when it has a column that the output adds itself, or a column that the
  * output does not have. (If all rows have the same columns, such columns are refused before the
- * first row.) columns has the columns of the output; when it is NULL, any column is allowed. */
+ * first row.) columns has the columns of the output; NULL allows any column. */
 void pdl_batch_row_check(pdl_row *row, const pdl_str *columns, size_t n);
 /* Hashes the content of a row. Called after the check of the row. */
 void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]);

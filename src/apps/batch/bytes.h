@@ -28,7 +28,7 @@ PDL_MUST bool pdl_batch_bytes_open(bytes *b, pdl_str path, pdl_err *err);
 void pdl_batch_bytes_close(bytes *b); /* may be called twice */
 
 typedef enum { BYTES_MORE, BYTES_END, BYTES_LATER, BYTES_FAIL } bytes_step;
-/* Appends another piece to the bytes in buf, which it may move. */
+/* Appends another piece to the bytes in buf. The bytes may move. */
 PDL_MUST bytes_step pdl_batch_bytes_fill(bytes *b, bool wait, pdl_err *err);
 /* Returns the bytes that the caller has not received yet. */
 static inline pdl_str pdl_batch_bytes_rest(const bytes *b) {

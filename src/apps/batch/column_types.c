@@ -49,8 +49,7 @@ static const pdl_diag *find_error(const pdl_batch_options *o, const kinds *k, bo
     return pdl_program_certain_error(o->program);
 }
 
-/* Appends a text such as "n is a string, tags is a list", with the variables whose
- * kinds are known. */
+/* Appends a text such as "n: string, m: integer", with the variables whose kinds are known. */
 static void put_kinds(const kinds *k, pdl_arena *a, pdl_buf *out) {
     enum { SHOWN = 6 };
     size_t shown = 0;

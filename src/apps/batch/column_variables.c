@@ -103,7 +103,8 @@ static bool is_null(const pdl_tree *t) {
     return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
 }
 
-/* Collects the names that a block uses and sets. Blocks nest at most PDL_MAX_BLOCK_DEPTH deep. */
+/* Collects the names that a block and its children set, and finds the blocks that read standard
+ * input or write files. Blocks nest at most PDL_MAX_BLOCK_DEPTH deep. */
 static void collect(void *user, const pdl_block *b) {
     names *s = user;
     add(&s->set, b->def.s);

@@ -28,7 +28,8 @@ typedef struct pdl_ledger_row {
 /* Opens the file, which this process owns until close. The file is made when it does not exist, or
  * when the process that made it ended before it wrote anything. When replace is set, an existing
  * file is removed. *is_new is set when the file was made. Errors: io; replay, when the file is no
- * journal or is damaged; runtime, when another process owns it, which the message names. */
+ * journal or is damaged; runtime, when another process owns the file; the message names that
+ * process. */
 PDL_MUST bool pdl_ledger_take(pdl_str path, bool replace, pdl_ledger **out, bool *is_new,
                               pdl_err *err);
 /* Commits and closes. When whole is set, the log is copied into the file, so that one file is left.

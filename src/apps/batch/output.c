@@ -123,7 +123,7 @@ static char *folded(const char *name) {
     return text;
 }
 
-/* Finds other names for columns whose names differ only in case. */
+/* Gives other names to all columns when the names of two columns differ only in case. */
 static void find_inside(pdl_batch_output *s) {
     PDL_VEC(char *) keys = {0}; /* the map borrows these texts */
     pdl_map taken = {0};
@@ -134,7 +134,7 @@ static void find_inside(pdl_batch_output *s) {
         (void)pdl_map_put(&taken, pdl_str_of(keys.p[i]), s);
     }
     for (size_t i = 0; twins && i < s->columns.n; i++) {
-        /* no column has this name, because it begins with a control character */
+        /* hardly any column has such a name, because it begins with U+2400 */
         pdl_buf name = PDL_BUF;
         pdl_buf_putf(&name, "\xe2\x90\x80%zu", i);
         while (pdl_map_find(&taken, pdl_buf_str(&name))) pdl_buf_putc(&name, '_');

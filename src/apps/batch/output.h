@@ -21,7 +21,7 @@ PDL_MUST bool pdl_batch_output_open(const pdl_table *t, const pdl_str *columns, 
 void pdl_batch_output_type(pdl_batch_output *s, const char *type);
 /* Sets the Parquet file from which the columns come; its name is borrowed. */
 void pdl_batch_output_source(pdl_batch_output *s, const pdl_table *input);
-/* Adds a row, which is given as a JSON object. Errors: io, type (the object has other columns). */
+/* Adds a row, which is given as a JSON object. Returns false when the row cannot be written. */
 PDL_MUST bool pdl_batch_output_put(pdl_batch_output *s, pdl_str json, pdl_err *err);
 /* Writes all added rows to the file. With sync, also waits until the disk has them. *size gets the
  * bytes of the file, or the rows of the table. */

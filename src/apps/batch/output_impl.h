@@ -58,7 +58,8 @@ static inline const char *pdl_batch_output_inside(const pdl_batch_output *s, siz
 char *pdl_batch_parquet_rows(const pdl_table *t);
 /* Makes the Parquet file from the gathered rows, unless it exists and no row was added. */
 PDL_MUST bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err);
-/* Stores the number of rows of an existing table. Returns false when there is no such table. */
+/* Stores the largest row number of an existing table, which is the number of rows that batches
+ * wrote into it. Returns false when there is no such table. */
 bool pdl_batch_output_sqlite_size(const pdl_table *t, uint64_t *size);
 
 #endif

@@ -214,8 +214,8 @@ bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err) {
     return ok;
 }
 
-/* Returns true when the request is in an upload in progress. An upload that has ended does not
- * count when only its successful answers are used. */
+/* Returns true when the request is in an upload. An ended upload does not count when only its
+ * successful answers are used. */
 static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
     for (size_t k = 0; k < pdl_list_len(p->uploads); k++) {
         pdl_vref upload = pdl_list_at(p->uploads, k), names = pdl_dict_getz(upload, "names");
@@ -270,7 +270,8 @@ static void answer_rest(pdl_batch_provider *p, pdl_vref upload) {
     pdl_buf_fini(&body);
 }
 
-/* Fetches an ended upload. Providers forget batches after some weeks; those count as ended, too. */
+/* Polls an upload, and fetches its answers when it has ended. Providers forget batches after some
+ * weeks; a forgotten batch counts as ended, too. */
 static bool fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended, pdl_err *err) {
     if (pdl_batch_provider_fetch(p, upload, ended, err)) return true;
     if (err->kind != PDL_E_not_found) return false;
@@ -317,8 +318,9 @@ void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *e
     pdl_buf_fini(&text);
 }
 
-/* Polls again after a failure. A batch may take a day, so one request without an answer does not
- * end it. */
+/* Polls the uploads. Returns true even when a poll fails for a passing reason, because a batch may
+ * take a day and a later poll may succeed. Returns false when more than MAX_MISSED polls fail in a
+ * row. */
 static bool look_again(pdl_batch_provider *p, pdl_err *err) {
     enum { MAX_MISSED = 10 };
     if (look(p, err)) {

@@ -45,8 +45,9 @@ PDL_MUST bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err);
 
 /* Returns the number of requests that wait for an answer. */
 size_t pdl_batch_provider_open(const pdl_batch_provider *p);
-/* Uploads new requests, waits until an upload has ended, and passes on its answers. Errors: io,
- * auth, interrupt. After an error the requests stay open, and the journal has the uploads. */
+/* Uploads new requests, waits until an upload has ended, and passes on its answers. Errors: those
+ * of the requests to the provider, io, budget, interrupt. After an error the requests stay open,
+ * and the journal has the uploads. */
 PDL_MUST bool pdl_batch_provider_wait(pdl_batch_provider *p, pdl_err *err);
 
 #endif

@@ -56,8 +56,9 @@ bool pdl_batch_provider_stopped(const pdl_batch_provider *p, pdl_err *err);
 PDL_MUST bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err);
 void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *err);
 
-/* provider_wire.c. Uploads requests to the same address. *made gets the upload, owned. Errors: io,
- * auth, bad_request, protocol. */
+/* provider_wire.c. Uploads requests to the same address. *made gets the upload, owned. Errors:
+ * connection, auth, not_found, rate_limit, server, protocol, interrupt; usage, when the service has
+ * no batches. */
 PDL_MUST bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, size_t n,
                                         pdl_val *made, pdl_err *err);
 /* Polls an upload. When it has ended, records its answers. */

@@ -40,8 +40,8 @@ static bool is_header(const char *line, const char *name) {
     return s.n > n.n && s.p[n.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(s, 0, n.n), n);
 }
 
-/* Returns true for headers of a call that identify the client. The upload gets these
- * headers, too. */
+/* Returns true for the headers of a call that the upload gets, too, such as the key. Headers that
+ * describe only the call are left out. */
 static bool is_kept(const char *line) {
     static const char *const dropped[] = {"Content-Type",    "Content-Length", "Accept",
                                           "Idempotency-Key", "traceparent",    "tracestate"};
@@ -196,7 +196,8 @@ static pdl_str endpoint_of(pdl_str url) {
     return v1 == PDL_NOT_FOUND ? PDL_STR("/v1/chat/completions") : pdl_str_sub(url, v1, url.n);
 }
 
-/* Returns the address without its last parts, such as https://host/v1. */
+/* Returns the address without its last parts, such as https://host/v1; empty when the address has
+ * none of these ends. */
 static pdl_str base_of(pdl_str url) {
     static const char *const ends[] = {"/chat/completions", "/embeddings", "/responses"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -408,8 +409,9 @@ static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_
     return ok;
 }
 
-/* Appends the reason why a batch failed: the messages in "errors": {"data": [{"message": ...}]}
- * when the whole batch was refused; otherwise its status, such as expired or cancelled. */
+/* Sets out to the reason why a batch failed: the first message in "errors": {"data": [{"message":
+ * ...}]} when the whole batch was refused; otherwise its status, such as expired. Sets out to ""
+ * when the batch is completed. */
 static void put_failure(pdl_vref batch, pdl_buf *out) {
     pdl_vref errors = pdl_dict_getz(batch, "errors"),
              data = pdl_is_dict(errors) ? pdl_dict_getz(errors, "data") : pdl_absent();

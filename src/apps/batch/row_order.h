@@ -37,8 +37,8 @@ typedef struct batch_ahead_row {
     uint32_t passed; /* number of later rows that were begun before this row */
 } ahead_row;
 
-/* The rows that were read and not begun yet, in the order of reading. There are no rows when all
- * members are zero. */
+/* The rows that were read and not begun yet, in the order of reading. A struct with only zeros has
+ * no rows. */
 typedef struct batch_ahead {
     PDL_VEC(ahead_row) rows;
     long_texts last; /* long texts of the row that was taken last */

@@ -164,8 +164,8 @@ bool pdl_batch_rows_add_column(pdl_rowset *r, pdl_str name, pdl_err *err) {
     return true;
 }
 
-/* Returns true for a number. A text such as 007 may be an article number, so it is a text, and
- * so are +1 and 1_000. */
+/* Returns true for a text that may be a number. 007 may be an article number, so it stays a text;
+ * +1 and 1_000 stay texts, too. */
 static bool is_number(pdl_str s) {
     if (s.n && s.p[0] == '-') s = pdl_str_sub(s, 1, s.n);
     if (!s.n || s.p[0] < '0' || s.p[0] > '9') return false;

@@ -46,12 +46,11 @@ typedef struct pdl_table {
 /* Reads the name of a table. form is a format; when it is empty, the suffix of the name decides.
  * Error: usage. */
 PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err);
-/* Returns true for "-" and for other names of a standard stream. */
+/* Returns true for "-" and for other names of standard input and standard output. */
 bool pdl_table_is_standard(const pdl_table *t);
 /* Returns the name of an input for messages. */
 pdl_str pdl_table_shown(const pdl_table *t);
-/* When the table is a stream, sets an error that the option needs to read the table twice, and
- * returns false. */
+/* Sets the error for an option that would read a stream twice. Always returns false. */
 bool pdl_table_refuse_twice(const pdl_table *t, const char *option, pdl_err *err);
 const char *pdl_table_form_name(pdl_table_form f);
 /* Returns true when all rows of this format have the same columns. */
@@ -94,7 +93,8 @@ PDL_MUST bool pdl_rows_each(const pdl_table *t, bool types, uint64_t limit,
                             bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row,
                                        pdl_err *err),
                             void *user, pdl_err *err);
-/* Stores how many bytes were read, and the size of the table; *all is 0 when that is unknown. */
+/* Stores how many bytes were read, and the size of the table (SQLite, Parquet: the numbers of
+ * rows). *all is 0 when the size is unknown. */
 void pdl_rows_progress(const pdl_rowset *r, uint64_t *done, uint64_t *all);
 /* Checks after the end that the file has not changed since it was opened. Error: io. */
 PDL_MUST bool pdl_rows_unchanged(const pdl_rowset *r, pdl_err *err);

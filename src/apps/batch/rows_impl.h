@@ -37,8 +37,8 @@ struct pdl_rowset {
 
 /* Adds a column. Error: usage, when it has no name or another column has the same name. */
 PDL_MUST bool pdl_batch_rows_add_column(pdl_rowset *r, pdl_str name, pdl_err *err);
-/* Returns a cell as a number, a boolean or null, if its text is one of these; otherwise
- * as a text. */
+/* Returns the value of a cell. With types, an empty cell is null, and a cell that looks like a
+ * number or a boolean is one. All other cells are texts. */
 pdl_val pdl_batch_cell(pdl_str text, bool types);
 
 /* The maximum length of a row in bytes. A few rows are in memory at a time. */
@@ -46,8 +46,8 @@ enum { BATCH_MAX_ROW = 64 << 20 };
 /* Finds the end of a record in the available bytes. Returns the length of the record with its line
  * break; 0 when it is incomplete. */
 typedef size_t bytes_end_fn(void *user, pdl_str rest, bool last);
-/* Reads the next record, which lives until the next call. A record that is longer than
- * BATCH_MAX_ROW is left out. Then b->too_long is set, and the caller resets it. */
+/* Reads the next record, which lives until the next call. When a record is longer than
+ * BATCH_MAX_ROW, its beginning is left out, and b->too_long is set; the caller resets it. */
 PDL_MUST pdl_rows_step pdl_batch_record(bytes *b, bytes_end_fn *end, void *user, bool wait,
                                         pdl_str *out, pdl_err *err);
 /* Sets the problem of a row. */

@@ -34,7 +34,7 @@ static inline uint64_t pdl_batch_sample_chance(sample *s) {
     return z ^ (z >> 31);
 }
 
-/* Returns the number of the next row; 0 when there are no more rows. */
+/* Returns the number of the next row; 0 when there are no more rows. Not called again after 0. */
 static inline uint64_t pdl_batch_sample_next(sample *s) {
     if (!s->wanted && !s->rows) return ++s->row; /* all rows are taken */
     while (s->wanted && s->rows) {
@@ -44,7 +44,7 @@ static inline uint64_t pdl_batch_sample_next(sample *s) {
         s->wanted -= taken;
         if (taken) return s->row;
     }
-    s->wanted = s->rows = 1; /* the draw stays at its end */
+    s->wanted = s->rows = 1; /* zeros would mean that all rows are taken */
     s->state = 0;
     return 0;
 }

@@ -25,7 +25,7 @@ typedef struct batch_stats {
     uint64_t kinds[STATS_KINDS];
 } stats;
 
-/* Counts a finished row. kind is the name of the kind of its error; NULL when it has a result. */
+/* Counts a finished row. kind is the name of the kind of its error; empty when it has a result. */
 void pdl_batch_stats_add(stats *s, double seconds, int64_t tokens, pdl_str kind);
 /* Returns the duration that this share (0 to 1) of the rows did not exceed; 0 when no row was
  * finished. */
@@ -33,8 +33,8 @@ double pdl_batch_stats_quantile(const stats *s, double part);
 /* Checks that a report can be written at the end, because the end of a long batch is too late for
  * such an error. Error: usage. */
 PDL_MUST bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *err);
-/* Writes a report into a file: as JSON when its name ends in .json, otherwise as HTML. Error:
- * io. */
+/* Writes a report into a file: as JSON when its name ends in .json or is "-" (standard output),
+ * otherwise as HTML. Error: io. */
 PDL_MUST bool pdl_batch_report_write(const pdl_batch_options *o, const pdl_batch_totals *t,
                                      const stats *s, pdl_str file, pdl_err *err);
 

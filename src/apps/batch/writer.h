@@ -3,7 +3,7 @@
  *
  * A turn of the loop finishes some rows; pdl_batch_writer_commit makes these rows certain with one
  * commit, and appends to the output the rows whose turn has come. Ordered output follows the input:
- * a row that is finished before an earlier one stays in the journal alone. Now and then a mark is
+ * a row that is finished before an earlier row is first only in the journal. Now and then a mark is
  * put into the journal. It says how many bytes the output has, and how many rows these bytes
  * contain. A batch that continues truncates the output to this length and appends the rest from the
  * journal again, so that the output has every row exactly once.
@@ -61,14 +61,15 @@ PDL_MUST bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err);
 /* Continues at a mark, and appends the rows that may follow. The caller has set the members ledger,
  * output, unordered and order. finished is the number of rows in the journal. */
 PDL_MUST bool pdl_batch_writer_open(writer *w, const mark *from, uint64_t finished, pdl_err *err);
-/* Adds a finished row. Takes the content of json. The members number and output of r
- * are not set. */
+/* Adds a finished row. Takes the content of json. The members number and output of r are
+ * ignored. */
 PDL_MUST bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r,
                                    pdl_buf *json, pdl_err *err);
 PDL_MUST bool pdl_batch_writer_commit(writer *w, pdl_err *err);
 /* Writes the rows that were gathered for a while into the file. */
 PDL_MUST bool pdl_batch_writer_flush(writer *w, pdl_err *err);
-/* Appends everything that may be in the output, and puts the mark. */
+/* Writes all appended rows to the output, waits until the disk has them, and puts the mark into the
+ * journal. */
 PDL_MUST bool pdl_batch_writer_mark(writer *w, pdl_err *err);
 enum { BATCH_FLUSH_MS = 200 };
 /* Returns true when the invariants hold: only an ordered output keeps rows in memory, they are some

@@ -295,7 +295,7 @@ static bool put_field(const maker *m, pdl_str name, pdl_str type, int deep, size
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* The new head. The distance to field i is at *vector + WORD * i. Distances to old parts are set
+/* The new head. The distance to field i is at vector + WORD * i. Distances to old parts are set
  * when the old bytes are appended, because the position of each old part then grows by `shift`. */
 typedef struct arrow_head {
     size_t vector;

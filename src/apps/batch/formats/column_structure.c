@@ -20,7 +20,7 @@ enum {
     A_TEXT = 2,
     AN_INT = 4,  /* an integer of 64 bits with a sign */
     A_UINT = 8,  /* a larger integer of 64 bits without a sign */
-    A_LONG = 16, /* a still larger integer, of at most 37 digits */
+    A_LONG = 16, /* any other integer of at most 37 digits */
     A_FLOAT = 32,
     A_LIST = 64,
     AN_OBJECT = 128,
@@ -65,8 +65,8 @@ static uint32_t kind_of_whole(pdl_vref v) {
 
 static void add_value(pdl_arena *a, place *p, pdl_vref v, int deep);
 
-/* Adds an object. When it has more than MAX_KEYS keys, they are treated as data, and further keys
- * are ignored. */
+/* Adds an object. When the objects of a place have more than MAX_KEYS keys, its type is JSON, and
+ * further keys are ignored. */
 static void add_object(pdl_arena *a, place *p, pdl_vref v, int deep) {
     p->kinds |= AN_OBJECT;
     for (size_t i = 0; i < pdl_dict_len(v); i++) {

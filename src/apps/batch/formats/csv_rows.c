@@ -48,8 +48,9 @@ static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     return bare_cr;
 }
 
-/* Returns the length of a byte order mark. The mark is not a part of the first cell, which may
- * begin with a quote. *wait: more bytes are needed to see whether this is a mark. */
+/* Returns the position where the search for the end of the row continues: `looked`, or the end of a
+ * byte order mark. The mark is not a part of the first cell, which may begin with a quote. *wait:
+ * more bytes are needed to see whether this is a mark. */
 static size_t mark_at(const csv *v, pdl_str rest, bool last, bool *wait) {
     static const pdl_str bom = {"\xef\xbb\xbf", 3};
     bool first = v->bytes.line == 1 && !v->looked;
@@ -164,7 +165,8 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
     return PDL_ROWS_ROW;
 }
 
-/* Returns true for the line "sep=;" before the header. Excel reads and writes such lines. */
+/* Returns true for a line such as "sep=;" before the header, and sets the separator. Excel reads
+ * and writes such lines. */
 static bool is_separator_line(csv *v, pdl_str row) {
     if (row.n != 5 || !pdl_str_starts(row, PDL_STR("sep=")) || row.p[4] == '"') return false;
     v->separator = row.p[4];

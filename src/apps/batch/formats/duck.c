@@ -194,7 +194,7 @@ bool pdl_batch_duck_begin(duck *d, const char *sql, pdl_err *err) {
            failed(d->api.result_error(&d->result), err);
 }
 
-/* Fetches the next chunk. Returns false at the end, or with an error. */
+/* Fetches the next chunk. At the end, n is 0. Returns false when the query has failed. */
 static bool next_chunk(duck *d, pdl_err *err) {
     if (d->chunk) d->api.destroy_data_chunk(&d->chunk);
     d->at = d->n = 0;

@@ -127,9 +127,9 @@ static bool find_types(reader *r, const char *from, pdl_err *err) {
     return ok;
 }
 
-/* Types that DuckDB does not have and reads as other types. mark: the word that put_schema_of
- * writes for the type. When lossy is set, the program gets another value or name; otherwise only a
- * Parquet output has another type. */
+/* Types that DuckDB does not have and reads as other types. mark: the letter that put_schema_of
+ * writes for the type, or 'x' (add_part). When lossy is set, the program gets another value or
+ * name; otherwise only a Parquet output has another type. */
 static const struct {
     char mark;
     bool lossy;
@@ -394,8 +394,9 @@ char *pdl_batch_parquet_rows(const pdl_table *t) { return path_with(t->path, ".r
 
 enum { LONG_LINE = 1 << 24 };
 
-/* Finds the longest line: DuckDB refuses lines that are longer than the announced length, and
- * reserves memory for that length. Returns false when the file cannot be read. */
+/* Finds the length of the longest line, or LONG_LINE when no line is longer. DuckDB refuses lines
+ * that are longer than the announced length, and reserves memory for that length. Returns false
+ * when the file cannot be read. */
 static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     enum { PIECE = 1 << 17 };
     FILE *f = fopen(path, "re");

@@ -47,8 +47,8 @@ typedef struct sqlite_thing {
     bool taken[ROWIDS];
 } thing;
 
-/* Finds WITHOUT ROWID in letters of any case, with any space between its words. When the words are
- * only in a comment or a name, a needless copy is made, which does no harm. */
+/* Returns true when the statement has the word WITHOUT (of WITHOUT ROWID) in letters of any case.
+ * When the word is only in a comment or a name, a needless copy is made, which does no harm. */
 static bool says_without(pdl_str made_by) {
     pdl_str word = PDL_STR("WITHOUT");
     for (size_t i = 0; i + word.n <= made_by.n; i++)
@@ -113,7 +113,7 @@ typedef struct sqlite_reader {
     char *page_text, *count_text; /* owned */
     pdl_row page[PAGE];
     size_t n, taken; /* number of rows in the page, and of rows that were returned */
-    int64_t last;    /* rowid of the last row that was returned */
+    int64_t last;    /* rowid of the last row that was read */
     uint64_t number, all;
     long version;
     bool ended, copied;
@@ -186,8 +186,8 @@ static void progress(const pdl_rowset *base, uint64_t *done, uint64_t *all) {
     *all = r->all;
 }
 
-/* Refuses to continue when another connection has changed the file, even when it has changed
- * another table. */
+/* Returns false when another connection has changed the file, and the table has another number of
+ * rows than before. */
 static bool unchanged(const pdl_rowset *base, pdl_err *err) {
     const reader *r = (const reader *)(const void *)base;
     long version = 0, rows = 0;
@@ -248,7 +248,7 @@ static bool check_query(const pdl_table *t, pdl_err *err) {
     return true;
 }
 
-/* Stores the source of the rows, as it is written after FROM: the table or a copy. */
+/* Copies the rows of a query, a view or a table without rowids into a temporary table. */
 static bool copy_rows(reader *r, const pdl_table *t, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     PDL_PUT(&text, "PRAGMA temp_store = FILE; CREATE TEMP TABLE pdl_batch_rows AS ");
@@ -326,7 +326,7 @@ typedef struct sqlite_writer {
     bool in_transaction;
 } sqlite_writer;
 
-/* Appends the texts of the statements and the name of the table. */
+/* Sets the statements of the writer, and appends the statement that creates the table. */
 static void put_statements(sqlite_writer *w, pdl_buf *create) {
     pdl_buf cut = PDL_BUF, put = PDL_BUF;
     bool taken[ROWIDS] = {0};
@@ -445,8 +445,8 @@ static bool make_file(pdl_str path, pdl_err *err) {
     return !err->kind;
 }
 
-/* Begins a new table. A table of the same name, which the user has abandoned, may have other
- * columns, so it is dropped. */
+/* Continues a table after its first `keep` rows. When keep is 0, begins a new table: an existing
+ * table of the same name may have other columns, so it is dropped. */
 bool pdl_batch_output_sqlite_begin(pdl_batch_output *base, uint64_t keep, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     pdl_buf create = PDL_BUF;
