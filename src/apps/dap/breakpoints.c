@@ -1,4 +1,5 @@
-/* breakpoints.c -- finds the lines at which blocks begin; see debugger.h.
+/* breakpoints.c -- sets breakpoints at lines at which blocks begin, and tests them during the run;
+ * see debugger.h.
  *
  * A plain value in the position of a block is a block, too. A breakpoint belongs to the first block
  * that begins at its line or below. The file is loaded to find this block, so that the client shows

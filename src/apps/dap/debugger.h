@@ -34,7 +34,8 @@ typedef struct dap_thread {
 /* A value that the client may unfold, and where it is, so that the client can change it. */
 typedef struct dap_reference {
     pdl_val value; /* owned; absent when another value has replaced it */
-    /* when the value is a scope, the frame to which its variables belong; otherwise 0 */
+    /* when the value is a scope whose variables can be set, the frame to which they belong;
+     * otherwise 0 */
     uint32_t frame;
     size_t parent; /* the number of the value that contains it; 0 for the outermost value */
     pdl_val key;   /* its key in that value, owned; absent for the outermost value */
@@ -110,13 +111,12 @@ typedef struct debugger {
     PDL_VEC(dap_reference) references;
 } debugger;
 
-/* Returns true when the invariants hold: queue_head is in the queue or at its end; a reference
- * comes after the reference that contains it, and has no frame; the frames of a fiber are in the
- * order in which their blocks began. */
+/* Returns true when the invariants hold: queue_head is in the queue or at its end; a reference with
+ * a parent comes after the parent, and has no frame; the frames of a fiber are in the order in
+ * which their blocks began. */
 bool pdl_dap_debugger_ok(const debugger *g);
 
-/* --- dap_messages.c
- * -------------------------------------------------------------------------------- */
+/* --- dap_messages.c --------------------------------------------------------------------------- */
 
 /* These send messages to the client, and take body. */
 void pdl_dap_event(debugger *g, const char *name, pdl_val body);
@@ -168,7 +168,8 @@ void pdl_dap_breakpoints_fini(debugger *g);
 
 pdl_val pdl_dap_scopes(debugger *g, uint32_t frame);
 pdl_val pdl_dap_variables(debugger *g, pdl_vref args);
-/* Adds {result, variablesReference, ...} for a value, which is borrowed. */
+/* Returns {KEY, type, variablesReference, ...}: the text of a value at `key`, its type, and the
+ * number by which the client can unfold it. v is borrowed. */
 pdl_val pdl_dap_put_value(debugger *g, const char *key, pdl_vref v);
 /* Returns the current variables of a fiber as a dict, owned; empty when it has ended. */
 pdl_val pdl_dap_scope(debugger *g, uint32_t fiber);

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* number of bytes that a pipe can hold */
+/* maximum number of unread bytes in the pipe of the program's input */
 enum { MAX_INPUT = 32768 };
 
 typedef void request_fn(debugger *g, pdl_vref m, pdl_vref args);
@@ -175,7 +175,7 @@ static const char *find_mistake(const debugger *g, pdl_vref args) {
     return has_folder(g, args) ? NULL : "launch: `cwd` is no folder that exists";
 }
 
-/* Returns the variables for every run. The variables in `data` override them. */
+/* Returns pdl_args and the variables in `data`. A pdl_args in `data` replaces the other. */
 static pdl_val variables_of(pdl_vref args) {
     pdl_vref words = pdl_member(args, "args"), data = pdl_member(args, "data");
     pdl_val v = pdl_dict_new(4);
@@ -280,8 +280,8 @@ static void on_threads(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "threads", list));
 }
 
-/* Returns the path by which an editor knows the file. An imported /a/b/../c.pdl has the path
- * /a/c.pdl, unless b is a link. */
+/* Returns the name of the file, and the path by which an editor knows the file. An imported
+ * /a/b/../c.pdl has the path /a/c.pdl, unless b is a link. */
 static pdl_val put_source(const pdl_source *src) {
     pdl_buf plain = PDL_BUF;
     pdl_file_put_parts(src->name, &plain);
@@ -364,7 +364,7 @@ static void on_set_variable(debugger *g, pdl_vref m, pdl_vref args) {
 
 /* Writes a line for the program to read. Returns false when the pipe is too full. The adapter must
  * not wait for room, because it also runs the program that would make room. The kernel may put each
- * line on a page of the pipe for itself, so only half of the pipe's size is used. */
+ * line on a separate page of the pipe, so only half of the pipe's size is used. */
 static bool put_line(const debugger *g, pdl_str text) {
     pdl_buf line = PDL_BUF;
     pdl_err err = {0};

@@ -151,7 +151,8 @@ static pdl_val part_of(pdl_vref scope, bool predefined) {
     return d;
 }
 
-/* Adds a scope. frame: the frame of these variables; 0 when they are not variables. */
+/* Adds a scope, unless it is empty. frame: the frame of its variables; 0 when the client cannot set
+ * them. */
 static pdl_val add_scope(debugger *g, pdl_val list, const char *name, pdl_val v, bool expensive,
                          uint32_t frame) {
     if ((pdl_is_dict(v) && !pdl_dict_len(v)) || (pdl_is_list(v) && !pdl_list_len(v))) {
@@ -200,7 +201,7 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame) {
 /* --- setting ---------------------------------------------------------------------------------- */
 
 /* Returns the number of the scope that contains a value, and the name of its variable; 0 when no
- * scope contains it. */
+ * scope contains it whose variables can be set. */
 static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name) {
     while (!pdl_is_absent(g->references.p[at - 1].value) && g->references.p[at - 1].parent) {
         key = g->references.p[at - 1].key;
@@ -247,9 +248,9 @@ static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
     return v;
 }
 
-/* Returns the frame whose variables can be set, which is the innermost call. A change to the
- * variables of its callers would be lost, because the machine reads their stored scopes only when
- * the call returns. */
+/* Returns the frame with this id when it belongs to the innermost call; otherwise NULL, with the
+ * reason in text. A change to the variables of a caller would be lost, because the machine reads
+ * the stored scope of the caller only when the call returns. */
 static dap_frame *settable_frame(debugger *g, uint32_t id, dap_thread **t, pdl_buf *text) {
     dap_frame *f = pdl_dap_frame_of(g, id, t);
     for (dap_frame *up = f ? &(*t)->frames.p[(*t)->frames.n - 1] : NULL; f && up > f; up--)

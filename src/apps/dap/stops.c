@@ -118,8 +118,9 @@ static bool continues_line(const dap_thread *t, const pdl_block *b) {
            pdl_dap_line_of(up) == pdl_dap_line_of(b);
 }
 
-/* Updates the variables of the surrounding frames. A block begins with the variables that the block
- * around it has at that time. A called function and a file begin with other variables. */
+/* Updates the variables of the frame around a block that begins. The block begins with the
+ * variables that the block around it has at that time. A called function and a file begin with
+ * other variables, so for them nothing is updated. */
 static void update_around(debugger *g, dap_thread *t, const pdl_event *e) {
     if (!t->frames.n || (e->entry != PDL_ENTRY_PART && e->entry != PDL_ENTRY_DEF)) return;
     dap_frame *up = &t->frames.p[t->frames.n - 1];

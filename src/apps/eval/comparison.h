@@ -40,7 +40,8 @@ void pdl_eval_bet_begin(pdl_eval_bet *b, double m, bool above);
 /* Bets on one row, whose difference is d, from -1 to 1. */
 void pdl_eval_bet_take(pdl_eval_bet *b, double d);
 /* Returns the logarithm of the capital, which is 1 at the beginning. When the true mean is m, or on
- * the other side of m, the capital ever reaches 1 / a with probability at most a. */
+ * the side of m that the bet has not chosen, the capital ever reaches 1 / a with probability at
+ * most a. */
 double pdl_eval_bet_gain(const pdl_eval_bet *b);
 /* Returns true when the bet is won at half the level. The true mean is then almost certainly on the
  * side of m that the bet has chosen. */

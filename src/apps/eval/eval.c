@@ -125,8 +125,8 @@ static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
     return false;
 }
 
-/* Returns true when the row has a right answer; an empty cell would count as a wrong answer. With a
- * judge, an answer may not be needed. */
+/* Returns true when the row has a right answer, or needs none because there is a judge. An empty
+ * cell is refused, since every answer to it would count as wrong. */
 static bool has_answer(const evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     if (!e->o->expect.n || e->o->judge.n) return true;
     pdl_vref v = pdl_dict_gets(row->columns, e->o->expect);
@@ -169,12 +169,10 @@ static bool read_data(evaluation *e, pdl_err *err) {
     return ok;
 }
 
-/* Stores the row at a position of the order. */
 bool pdl_eval_data_row(const evaluation *e, size_t at, pdl_val *out, pdl_err *err) {
     return pdl_json_read(pdl_str_of(e->rows.p[e->order.p[at]]), 0, out, NULL, err);
 }
 
-/* Returns the row without the right answer, which the program must not see. */
 pdl_val pdl_eval_without_answer(const evaluation *e, pdl_val row) {
     if (!e->o->expect.n) return row;
     pdl_val key = pdl_text(e->o->expect);
@@ -365,8 +363,8 @@ static char *judge_failed(pdl_vref why) {
     return pdl_buf_take(&text);
 }
 
-/* Returns the number in the text of a judge: true or false, in any case, or a number, with blanks
- * or a full stop around it, as models write them. */
+/* Returns the number in the text of a judge: true or false, in any case, or a number. Blanks around
+ * it and a full stop at its end are ignored. Returns -1 for other texts. */
 static double number_in(pdl_str text) {
     double number;
     text = pdl_str_trim(text);

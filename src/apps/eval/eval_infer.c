@@ -123,7 +123,8 @@ typedef struct {
     char *place; /* the place of the error, or NULL */
 } row_end;
 
-/* Runs the inference of a row. err gets an error that ends the evaluation. */
+/* Runs the inference of a row. Returns false only when an error ends the evaluation; err gets this
+ * error. */
 static bool infer_row(inferring *g, size_t at, pdl_vref row, row_end *out, pdl_err *err) {
     const evaluation *e = g->e;
     pdl_infer_options o = *e->o->infer;
@@ -162,8 +163,8 @@ typedef struct value_state {
     size_t scored; /* index among the values that are scored; SIZE_MAX when it is not scored */
 } value_state;
 
-/* Adds a value to the scored values, unless it is already one of them. Returns its index among the
- * scored values. */
+/* Adds a value to the scored values, unless it is already one of them. v->scored is then its index
+ * among them. */
 static bool score_value(inferring *g, size_t at, pdl_vref values, size_t which, value_state *v,
                         pdl_err *err) {
     if (v->scored != SIZE_MAX) return true;

@@ -1,7 +1,7 @@
 /* junit.h -- writes results of tests as JUnit's XML, which build servers read. The format has no
  * standard. All readers accept one suite with its counts and, for each test, its class, its name
  * and the message of its failure. Cases are collected and written at the end, since the counts come
- * before them in the file. A suite without tests has only zeros.
+ * before them in the file. A pdl_junit of zeros is a suite without tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

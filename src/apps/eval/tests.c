@@ -149,7 +149,8 @@ static void answer_scores(pdl_request *r, pdl_val scores) {
     pdl_drop(v);
 }
 
-/* Answers with the message of an item and with its log-probabilities. */
+/* Answers with the message of an item and with its log-probabilities, or with its scores when the
+ * request asks for scores and the item has them. */
 static void answer_item(pdl_request *r, const pdl_mock_item *item, pdl_str prompt) {
     enum { MAX_ALTERNATIVES = 20 };
     pdl_val scores =

@@ -21,13 +21,15 @@
 /* Receives each test; problem is empty when it passed. */
 typedef void pdl_test_report_fn(void *user, pdl_str program, pdl_str name, pdl_str problem);
 
-/* Runs the tests of one file, with the policies, the sandbox and the flag `cancel` of the session's
- * options. Errors before the first test: io, usage (the file has the wrong form, the program is
- * missing or cannot be loaded). */
+/* Runs the tests of one file. The variables, policies, sandbox, jobs, budget, prices, telemetry and
+ * the flag `cancel` are those of `session`. A program that cannot be loaded is a problem of each
+ * test. Errors before the first test: io; usage, when the file has the wrong form. Later error: the
+ * signal in `cancel`. */
 PDL_MUST bool pdl_tests_run(pdl_str file, const pdl_session_options *session,
                             pdl_test_report_fn *report, void *user, pdl_err *err);
 
-/* Calls fn for each file of tests in a folder and below it, in order. */
+/* Calls fn for each file of tests in a folder and below it, in the order of names, until fn returns
+ * false. */
 PDL_MUST bool pdl_tests_find(pdl_str folder, bool (*fn)(void *user, pdl_str file), void *user,
                              pdl_err *err);
 

@@ -57,8 +57,7 @@ static bool compile_by(distribution *d, pdl_err *err) {
     return ok;
 }
 
-/* Returns the value that is counted for a result, owned: the result itself, or the
- * value of --by. */
+/* Stores the value that is counted for a result, owned: the result itself, or the value of --by. */
 static bool counted(const distribution *d, pdl_vref result, pdl_val *out, pdl_err *err) {
     if (!d->by) {
         *out = pdl_keep(result);

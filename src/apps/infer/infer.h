@@ -95,12 +95,11 @@ typedef struct pdl_infer_use {
 } pdl_infer_use;
 
 /* Runs the inference. *out is the distribution (owned), a dict that docs/manual/infer.md describes.
- * After an error, *out is absent, unless a part of the distribution is known (when all weights are
- * zero). use gets what was used, even after an error, and may be NULL. Errors: those of the
- * program; usage; limit. */
+ * After an error, *out is absent, or the part of the distribution that is known. use gets what was
+ * used, even after an error, and may be NULL. Errors: those of the program; usage; limit. */
 PDL_MUST bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use,
                             pdl_err *err);
-/* Appends a line with a bar for each value. */
+/* Appends lines with a bar for each of the first 20 values. */
 void pdl_infer_put_bars(pdl_vref distribution, pdl_buf *out);
 
 #endif

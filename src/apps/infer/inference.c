@@ -44,8 +44,8 @@ const char *pdl_infer_algorithm_name(pdl_infer_algorithm a) { return algorithms[
 
 static pdl_val finite_or_null(double x) { return isfinite(x) ? pdl_float(x) : pdl_null(); }
 
-/* A value with its rank. Values are sorted by weight; values of equal weight are in the order of
- * lineage. */
+/* The weight of a value, and its index in the distribution. Values are sorted by weight; values of
+ * equal weight are in the order of lineage. */
 typedef struct ranked {
     double weight;
     size_t i;
@@ -206,7 +206,7 @@ bool pdl_infer_is(inference *f, pdl_err *err) {
     return !(isinf(all) && all < 0) || pdl_infer_impossible(f, err);
 }
 
-/* --- the door --------------------------------------------------------------------------------- */
+/* --- the run of an inference ------------------------------------------------------------------ */
 
 /* Changes the error to a form that outlives the session and may be printed. */
 static void detach(population *p, pdl_err *err) {

@@ -3,9 +3,9 @@
  *
  * The particle repeats what its ancestors did. It begins with the lineage that they had at the
  * beginning, so its effects have the same places, and it draws the same random numbers. The session
- * gives it the answers that it has kept (api/calls/particle_replays.h); code that makes or uses an
- * object or PDL_SESSION runs again. At each factor the particle takes the lineage of the next part,
- * and at the last one its new lineage.
+ * answers with what it has kept (api/calls/particle_replays.h); code that makes or uses an object
+ * or PDL_SESSION runs again. At each factor the particle takes the lineage of the next part, and at
+ * the last one its new lineage.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -92,8 +92,8 @@ typedef struct spawning {
     pdl_buf draw;
 } spawning;
 
-/* pdl_particle.own has the slot of a run, and the number of the run: so the worker keeps one
- * PDL_SESSION for a slot. */
+/* pdl_particle.own has the slot of a run in its upper half and the number of the run in its lower
+ * half. The worker keeps one PDL_SESSION for each slot. */
 enum { OWN_SHIFT = 32 };
 
 static void spawn_init(const population *p, const particle *q, spawning *s) {
@@ -238,8 +238,7 @@ void pdl_particle_rename(particle *q) {
     spawn_fini(&s);
 }
 
-/* Returns true when a signal, the common budget or an exit has ended the run. Then all particles
- * end. */
+/* Returns true when a signal, a budget or an exit has ended the run. Then all particles end. */
 static bool is_over(const pdl_err *err) {
     return pdl_err_is_cancel(err) || err->kind == PDL_E_exit;
 }
@@ -297,8 +296,8 @@ static void end_later(work *w) {
     }
 }
 
-/* Returns false when no particle needs to be stepped any more, because the result is decided or a
- * particle failed. */
+/* Handles a particle that is held, has ended or has failed. Returns false when no particle needs to
+ * be stepped any more: the result is decided, or all particles end (is_over), and err is set. */
 static bool ended(work *w, particle *q, pdl_err *err) {
     uint32_t i = (uint32_t)(q - w->p->all);
     if (q->state == PARTICLE_FAILED) {

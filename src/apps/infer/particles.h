@@ -72,7 +72,7 @@ struct population {
     bool keeps_ways;    /* particles are copied, and replayed when that is not possible */
     bool noted;         /* the note that particles are replayed was given */
     pdl_run_pool *pool; /* the runs of the particles */
-    uint32_t *in_slot;  /* for each of its n_slots slots, the particle in it */
+    uint32_t *in_slot;  /* for each of the n_slots slots of the pool, the particle in the slot */
     uint32_t n_slots;
     uint32_t n_begun; /* number of runs that were begun, with copies */
     /* the call of pdl_population_run that is stepping particles; or NULL */
@@ -100,8 +100,8 @@ bool pdl_particle_ok(const particle *q);
 PDL_MUST bool pdl_population_run(population *p, uint32_t from, uint32_t to,
                                  bool (*decided)(void *user), void *user, pdl_err *err);
 /* Makes the particle at `to` a copy of the held or ended particle at `from`, with a new lineage.
- * When both are the same, the particle only gets a new lineage. A particle whose code left objects
- * or used PDL_SESSION is replayed. Error: a state that cannot be copied or replayed. */
+ * When `from` equals `to`, the particle only gets a new lineage. A particle whose code left objects
+ * of Python or used PDL_SESSION is replayed. Error: a state that cannot be copied or replayed. */
 PDL_MUST bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t generation,
                                   pdl_err *err);
 /* Starts the run of a particle that has none, in a slot. */
@@ -114,8 +114,8 @@ void pdl_particle_rename(particle *q);
 void pdl_particle_begin_part(particle *q);
 void pdl_particle_forget_way(particle *q);
 /* particle_replay.c. Runs a particle, whose way is that of the held particle `of`, from the answers
- * of that particle up to the factor where it is held. Errors: those of the run; runtime when it
- * does not come to that factor. */
+ * that `of` got, up to the factor where `of` is held. Errors: those of the run; runtime when the
+ * run does not come to that factor. */
 PDL_MUST bool pdl_particle_replay(particle *q, const particle *of, pdl_err *err);
 
 /* Releases the run of a particle and forgets its outcome, so that it is NEW again. */

@@ -3,8 +3,8 @@
  *
  * A round ends when each particle is at a factor or has ended. When particles are resampled, their
  * mean weight becomes a factor of the evidence, and all weights become one. A particle that has
- * ended takes part with weight one. A copy is put into the place of the particle that it replaces;
- * all other particles keep their indexes.
+ * ended takes part, too; after the first resampling its weight stays one. A copy is put into the
+ * place of the particle that it replaces; all other particles keep their indexes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

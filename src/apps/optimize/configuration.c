@@ -1,5 +1,5 @@
-/* configuration.c -- reads and writes configurations; see configuration.h. A table has the keys of
- * each form, and what their values must be.
+/* configuration.c -- reads and writes configurations; see configuration.h. For each form, a table
+ * has the keys and what their values must be.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

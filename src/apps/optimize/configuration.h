@@ -37,8 +37,8 @@ typedef struct pdl_optimize_config {
     bool is_reference;
 } pdl_optimize_config;
 
-/* Reads a configuration into c, and sets the options that it contains. All members of c are zero
- * before the call; c must live as long as the options. Error: usage. */
+/* Reads a configuration into c, and sets the options that it contains. All members of c must be
+ * zero before the call, and c must live as long as the options. Error: usage. */
 PDL_MUST bool pdl_optimize_read_config(pdl_str file, pdl_optimize_config *c,
                                        pdl_optimize_options *o, pdl_err *err);
 void pdl_optimize_config_fini(pdl_optimize_config *c);

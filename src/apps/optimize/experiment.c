@@ -209,8 +209,8 @@ static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *e
     return ok;
 }
 
-/* Returns the text of a configuration without keys, as YAML with quotes where they are needed;
- * returns the text unchanged when it has no key. */
+/* Appends the text of a configuration without keys, as YAML with quotes where they are needed. A
+ * text without keys is appended unchanged. */
 static void put_without_keys(const opt_search *z, pdl_str text, pdl_buf *out) {
     pdl_buf shown = PDL_BUF;
     pdl_err ignored = {0};

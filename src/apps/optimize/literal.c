@@ -123,7 +123,8 @@ static bool is_raw(const pdl_ytree *t, pdl_ytree_id block) {
     return n && n->kind == PDL_YTREE_SCALAR && pdl_str_is(n->text, "true");
 }
 
-/* Returns true when the node is inside the `data` of a block, which contains no blocks. */
+/* Returns true when the node is inside `data` or `parameters` of a block, which contain no blocks.
+ * *raw is set when it is inside raw data. */
 static bool inside_data(const pdl_ytree *t, pdl_ytree_id at, bool *raw) {
     for (pdl_ytree_id up; (up = node_of(t, at)->parent) != PDL_YTREE_NONE; at = up)
         if (under(t, up, "data") == at || under(t, up, "parameters") == at) {

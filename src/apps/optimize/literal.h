@@ -52,7 +52,7 @@ PDL_MUST bool pdl_literal_replace(const pdl_ytree *t, const opt_edit *edits, siz
                                   pdl_err *err);
 
 /* Appends the text of a program with one more variable in the `defs` of its block. *done is false,
- * and nothing is appended, when the program is not a block that can have `defs`. */
+ * and nothing is appended, when the text has no place for such a variable. */
 PDL_MUST bool pdl_literal_define(const pdl_ytree *t, pdl_str name, pdl_vref value, bool *done,
                                  pdl_buf *out, pdl_err *err);
 

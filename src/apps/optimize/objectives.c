@@ -175,8 +175,8 @@ void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n) {
     pdl_free(all);
 }
 
-/* Returns the best candidate within the limits, among the candidates that were kept longest; 0 when
- * no candidate is within them. */
+/* Returns the best candidate within the limits, among those that were evaluated on the most rows; 0
+ * when no candidate is within the limits. */
 static size_t best_within(const opt_search *z) {
     size_t best = 0, most = 0;
     double high = 0, mean;

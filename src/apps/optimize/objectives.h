@@ -32,10 +32,10 @@ bool pdl_search_needs_costs(const opt_search *z);
 bool pdl_search_is_above(double mean, double limit);
 
 /* Returns the mean use of a row over n rows, on which the candidate was evaluated; NaN when a price
- * is unknown. */
+ * is unknown, or n is 0. */
 double pdl_search_use(const opt_search *z, size_t candidate, opt_use_item item, const size_t *rows,
                       size_t n);
-/* Returns true when the mean of a row is above --at-most over these rows. */
+/* Returns true when a mean use of these rows is above --at-most. */
 bool pdl_search_is_over(const opt_search *z, size_t candidate, const size_t *rows, size_t n);
 /* Does the same as pdl_search_is_over for the rows of one part on which the candidate was
  * evaluated. Returns false when there are no such rows. */
@@ -43,13 +43,14 @@ bool pdl_search_is_over_in(const opt_search *z, size_t candidate, opt_part part)
 /* Returns true when, over these rows, one candidate uses more of an objective than the other. */
 bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, const size_t *rows,
                           size_t n);
-/* Removes from a list the candidates that another candidate beats. One candidate beats another when
- * its score is at least as high, it uses no more of any objective, and one of these is better. The
- * candidates are compared on the rows for validation on which all were evaluated. Without
- * --objective, only the candidates with the best score are left. */
+/* Removes from a list the candidates above --at-most, and those that another candidate beats. One
+ * candidate beats another when its score is at least as high, it uses no more of any objective, and
+ * one of these is better. The candidates are compared on the rows for validation on which all were
+ * evaluated. Without --objective, only the candidates with the best score are left. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n);
-/* Returns the winner, or the candidate that replaces it. The replacement is within --at-most; among
- * equal candidates, it is the candidate that uses less. */
+/* Returns the winner, or the candidate that replaces it. A winner above --at-most is replaced by
+ * the best candidate that is not; when there is none, by the original program. With --objective, a
+ * candidate that beats the winner replaces it. */
 size_t pdl_search_settle_winner(const opt_search *z, size_t winner);
 
 /* Adds the objectives, the front, and whether the winner and the original program are within the

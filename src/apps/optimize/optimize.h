@@ -17,7 +17,7 @@
 /* The progress of a search. */
 typedef struct pdl_optimize_progress {
     uint64_t evaluations; /* an evaluation is one candidate on one row */
-    uint64_t candidates;  /* counts only the candidates that are not excluded yet */
+    uint64_t candidates;  /* number of candidates in the present evaluation */
     /* the best mean score, and its interval; low > high when it is unknown */
     double best, low, high;
     int64_t calls;
@@ -42,7 +42,7 @@ typedef struct pdl_optimize_options {
     const char *giver;  /* the option that gave the variables, for messages */
     /* dict from names and places to the lists of values that are tried, or absent */
     pdl_vref space;
-    const pdl_str *tuned; /* places whose values come only from the file of candidates */
+    const pdl_str *tuned; /* places whose texts come from the file of candidates or from a model */
     size_t n_tuned;
     const pdl_str *required; /* words that every text for such a place must contain */
     size_t n_required;
@@ -79,9 +79,9 @@ typedef struct pdl_optimize_options {
      * options */
     pdl_str config_text;
     uint32_t jobs;
-    pdl_session_options session; /* its members have the same meaning as in pdl_eval_options */
+    pdl_session_options session; /* has the same meaning as in pdl_eval_options */
     const double *budget;        /* budget that candidates and the judge share; may be NULL */
-    /* receives each answer of a candidate; may be NULL */
+    /* receives each answer of a candidate that is a text; may be NULL */
     void (*answered)(void *user, pdl_str text);
     void (*note)(void *user, const char *text); /* gets messages for the user; may be NULL */
     void (*tick)(void *user, const pdl_optimize_progress *p);

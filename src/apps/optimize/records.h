@@ -8,7 +8,8 @@
 
 #include "optimize/search.h"
 
-/* Makes the folder of the search. Errors: io. */
+/* Makes the folder of the search, or uses that of the search that is continued. Errors: io; usage,
+ * when the program or the table has changed since the search began. */
 PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err);
 /* Writes a file of the folder. Error: io. */
@@ -16,8 +17,8 @@ PDL_MUST bool pdl_search_write_file(const opt_search *z, const char *name, pdl_s
                                     pdl_err *err);
 /* Appends a value without keys as a line of JSON. Takes v. */
 PDL_MUST bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *err);
-/* Lists the candidates that were added since the last call, so that the records of a running search
- * name all candidates that have scores. Errors: io. */
+/* Writes candidates.jsonl again when candidates were added since the last call, so that the records
+ * of a running search name all candidates that have scores. Errors: io. */
 PDL_MUST bool pdl_search_list_candidates(opt_search *z, pdl_err *err);
 /* Writes the use of a durable search into its file. */
 void pdl_search_note_use(opt_search *z);

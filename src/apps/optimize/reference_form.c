@@ -142,7 +142,8 @@ static bool count_of(const opt_search *z, pdl_vref values, size_t *out, pdl_err 
                        PDL_FMT(z->o->reference->files[OPT_TRAIN]), train, PDL_PLURAL(train));
 }
 
-/* Returns true when there is already an equal pattern that has no demonstrations. */
+/* Returns true for values without demonstrations whose prompt pattern another candidate without
+ * demonstrations has. The pattern `cot` counts as known, because add_thoughts() adds it first. */
 static bool is_known_zero_shot(const opt_search *z, pdl_vref values) {
     pdl_vref pattern = pdl_dict_getz(values, "prompt_pattern"),
              n = pdl_dict_getz(values, "num_demonstrations");
@@ -169,7 +170,8 @@ static void add(opt_search *z, pdl_val values) {
     *pdl_vec_push(&z->candidates) = (opt_candidate){.values = values, .variables = pdl_absent()};
 }
 
-/* Adds a candidate that is always tried: thoughts without demonstrations. */
+/* Adds a candidate with the prompt pattern `cot` and no demonstrations, when the space has both
+ * values. */
 static void add_thoughts(opt_search *z, pdl_rand *r) {
     pdl_val cot = pdl_textz("cot"), none = pdl_int(0);
     if (may_be(z->o->space, "prompt_pattern", cot) &&

@@ -30,7 +30,7 @@ typedef struct opt_answer {
     bool known;          /* the budget allowed this run */
     pdl_val result;      /* absent when the run failed */
     char *error, *place; /* owned; NULL when the run did not fail, or when its place is unknown */
-    double score;        /* negative when the run failed */
+    double score;        /* valid when `error` is NULL */
     char *feedback;      /* owned or NULL */
     double calls, tokens, cost; /* NaN when some price is unknown */
     pdl_val trace;              /* the model calls, owned; absent when they are not captured */
@@ -40,7 +40,7 @@ typedef struct opt_asking {
     opt_search *z;
     answer *answers;
     size_t n;
-    /* number of answers that a judge has judged, and number of those that it could not judge */
+    /* number of answers that the judge gets, and number of those that it could not judge */
     size_t judged, faults;
     const char *fault; /* the reason for the first fault; borrowed from an answer */
 } asking;
@@ -179,7 +179,7 @@ static void take_event(void *user, size_t i, const pdl_event *e) {
 static bool to_judge(const answer *x) { return x->known && !x->error; }
 
 /* Returns the score from a judge's result; a negative number when it contains no score. *feedback
- * is borrowed. The rules are those of pdl eval. */
+ * is borrowed. The rules are those of pdl eval, but a text has no score. */
 static double score_of(pdl_vref v, pdl_str *feedback) {
     if (pdl_is_dict(v)) {
         pdl_vref said = pdl_dict_getz(v, "feedback"), score = pdl_dict_getz(v, "score");

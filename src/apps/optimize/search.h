@@ -39,8 +39,9 @@ typedef struct opt_place {
     bool is_tuned; /* its texts must contain the words of --require */
 } opt_place;
 
-/* The score of a pair that was not evaluated yet, and the score of an answer that failed. Scores in
- * the reference's form may be any other number. */
+/* The score of a pair that was not evaluated yet, and the score of an answer that failed. Other
+ * scores are from 0 to 1; in a search that the reference describes, they may be any finite
+ * number. */
 #define OPT_UNKNOWN (-INFINITY)
 #define OPT_FAILED  NAN
 
@@ -151,11 +152,11 @@ bool pdl_search_take_row(void *user, const pdl_rowset *r, const pdl_row *row, pd
 bool pdl_search_repeats_test(const opt_search *z, size_t from, size_t *row, size_t *like);
 /* Reads the table and splits it. Errors: usage, io. */
 PDL_MUST bool pdl_search_read_rows(opt_search *z, pdl_err *err);
-/* Returns the row without the right answer and without the name of its part; owned. */
+/* Returns the columns of a row that the program may see; owned. */
 pdl_val pdl_search_question(const opt_search *z, size_t row);
-/* Appends the columns that the program may see. Borrowed from the row. */
+/* Appends the names of these columns. */
 void pdl_search_put_columns(const opt_search *z, size_t row, pdl_val *list);
-/* Returns the right answer, borrowed. Returns null without --expect. */
+/* Returns the right answer, borrowed. Returns absent without --expect. */
 pdl_vref pdl_search_right(const opt_search *z, size_t row);
 
 /* search_space.c. Finds the places, and makes candidates besides the original. Errors: usage. */
@@ -225,7 +226,7 @@ void pdl_search_put_best(const opt_search *z, pdl_optimize_progress *p);
 /* kept_rows.c. Separates the rows of --keep. Error: usage. */
 PDL_MUST bool pdl_search_read_kept(opt_search *z, pdl_err *err);
 /* Compares a candidate with the original program on the rows of --keep. *out is set when the
- * candidate is worse on one of them, and is excluded. Errors: those of an evaluation. */
+ * candidate is worse on one of these rows; it is then excluded. Errors: those of an evaluation. */
 PDL_MUST bool pdl_search_check_kept(opt_search *z, size_t candidate, bool *out, pdl_err *err);
 void pdl_search_note_table(opt_search *z);
 /* Checks that the table's file is the file that was noted at the beginning. Error: usage. */

@@ -165,7 +165,7 @@ static void put_difference(pdl_vref v, pdl_buf *out) {
     PDL_PUT(out, ".");
 }
 
-/* Returns true when a part of the rows has used more than --at-most allows. */
+/* Returns true when a mean in `use` is above --at-most, or is unknown. */
 static bool is_above_limits(pdl_vref r, pdl_vref use) {
     pdl_vref limits = pdl_dict_getz(r, "at_most");
     bool above = false;
@@ -209,7 +209,7 @@ static void put_no_winner(pdl_vref r, pdl_buf *out) {
         PDL_PUT(out, "No candidate was better than the program as it was, which is kept.");
 }
 
-/* Appends the decisions of --at-most. */
+/* Appends what --at-most decided. */
 static void put_within(pdl_vref r, pdl_buf *out) {
     pdl_vref within = pdl_dict_getz(r, "within");
     if (!pdl_is_dict(within)) return;

@@ -138,7 +138,7 @@ typedef struct opt_ranking {
 
 static int by_ranking(const void *a, const void *b) {
     const ranking *x = a, *y = b;
-    /* the candidate that was kept longer comes first */
+    /* the candidate that was evaluated on more rows comes first */
     if (x->rows != y->rows) return x->rows > y->rows ? -1 : 1;
     if (x->score > y->score || x->score < y->score) return x->score > y->score ? -1 : 1;
     return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;

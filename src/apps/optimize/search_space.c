@@ -208,7 +208,7 @@ static bool keeps_words(const opt_search *z, const opt_place *p, pdl_str text, p
     return true;
 }
 
-/* Returns the value in the form in which it is written into the program. Its texts keep only
+/* Stores the value in the form in which it is written into the program. A text keeps only
  * expressions that the program had before. */
 static bool encoded(const opt_search *z, const opt_place *p, pdl_vref v, pdl_val *out,
                     pdl_err *err) {

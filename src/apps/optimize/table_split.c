@@ -145,7 +145,7 @@ static char *key_of(const opt_search *z, size_t row) {
     return pdl_buf_take(&b);
 }
 
-/* Finds the first row with the same question. `keys` owns the texts. */
+/* The questions of the rows so far, as texts; `keys` owns the texts. */
 typedef struct opt_keys {
     pdl_map first; /* key of a row -> 1 + number of the row */
     PDL_VEC(char *) keys;

@@ -18,7 +18,7 @@ typedef struct pdl_wasm_files {
 /* Finds the text of a file by its path. `.` and `..` in the path are resolved first. Returns absent
  * when there is no such file. Borrowed. */
 pdl_vref pdl_wasm_file(const pdl_wasm_files *files, pdl_str path);
-/* This is a pdl_open_source_fn. user is the files. */
+/* This is a pdl_open_source_fn. user is a pdl_wasm_files. */
 bool pdl_wasm_open_source(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
                           pdl_err *err);
 

@@ -372,7 +372,7 @@ bool pdl_wasm_piece(pdl_vref question, pdl_buf *out, pdl_err *err) {
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* Replaces the promises in v by the values that filled them. Takes v. */
+/* Replaces the promises in v by their values, provided that all of them are filled. Takes v. */
 static pdl_val settled(pdl_val v) {
     pdl_val out;
     pdl_err err = {0};
@@ -465,8 +465,8 @@ static void put_notes(pdl_buf *out, pdl_vref notes) {
     }
 }
 
-/* Shows the request that a service would get. The keys are the host's, so it is no problem that
- * none is set. */
+/* Shows the request that a service would get. The host has the keys, so a missing key is not
+ * reported. */
 static void preview(pdl_world *outside, const pdl_effect *e, pdl_val *request, pdl_val *problem) {
     pdl_world *models = pdl_wasm_world_models((pdl_wasm_world *)(void *)outside);
     pdl_err err = {0};

@@ -1,5 +1,5 @@
-/* host_runs.h -- a run of the module: the program, its machine, and the effects that wait for the
- * host. Private to wasm.
+/* host_runs.h -- the world of a run in the module, with the effects that wait for the host. Private
+ * to wasm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

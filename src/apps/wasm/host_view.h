@@ -20,7 +20,7 @@ pdl_wasm_shown *pdl_wasm_shown_new(pdl_program *program, const pdl_secrets *secr
 void pdl_wasm_shown_free(pdl_wasm_shown *v); /* v may be NULL */
 /* Adds the sinks that the view needs to the sinks of the run. */
 void pdl_wasm_shown_listen(pdl_wasm_shown *v, pdl_sinks *sinks);
-/* A caller calls this when the run is over. From then on, its whole trace is shown. */
+/* Must be called when the run is over. From then on, its whole trace is shown. */
 void pdl_wasm_shown_over(pdl_wasm_shown *v);
 
 /* Answers {path, query, body, posted} of the page with {status, type, body}. */

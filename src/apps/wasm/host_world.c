@@ -1,6 +1,7 @@
-/* host_world.c -- the world of a run in the module; see host_runs.h. The host provides the clock,
- * random numbers and all files in advance. Calls with a mock_response are answered here. Every
- * other effect is passed to the host as a question.
+/* host_world.c -- the world of a run in the module; see host_runs.h. The clock, random numbers, the
+ * files that the host gave in advance, and calls with a mock_response are answered here. Other
+ * calls of models, code, input and pauses are passed to the host as questions. All other effects
+ * are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

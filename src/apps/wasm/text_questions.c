@@ -36,7 +36,7 @@ static pdl_val place_as_js(pdl_val d, pdl_vref from) {
     return d;
 }
 
-/* Makes {rule, severity, message, hint?, line, column, endLine, endColumn, fix?}. */
+/* Makes {rule, severity, message, file?, line, column, endLine, endColumn, hint?, fix?}. */
 static pdl_val problem_of(const pdl_diag *d, pdl_str name) {
     pdl_val value = pdl_report_value(d, name, true);
     pdl_val p = pdl_dict_putz(pdl_dict_new(10), "rule", pdl_textz(d->code));

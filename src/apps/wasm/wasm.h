@@ -25,16 +25,18 @@ void pdl_wasm_release(void *p);
 size_t pdl_wasm_ask(const char *json, size_t n);
 const char *pdl_wasm_answer(void);
 
-/* --- for the files of this room --------------------------------------------------------------- */
+/* --- for the files of wasm -------------------------------------------------------------------- */
 
 /* Answers a question: writes the members of the answer, without braces, into out. Error: any. */
 typedef bool pdl_wasm_fn(pdl_vref question, pdl_buf *out, pdl_err *err);
 
 /* Returns a member of a question; empty when it is not a text. */
 pdl_str pdl_wasm_text(pdl_vref question, const char *key);
-/* Appends a value as JSON. A part that JSON cannot express becomes its text. */
+/* Appends a value as JSON. A part that JSON cannot express becomes its text; NaN, an infinity and
+ * an absent value become null. */
 void pdl_wasm_put(pdl_vref v, pdl_buf *out);
-/* Appends an error as {kind, message, text, ...}. text has its place and an excerpt. */
+/* Appends an error as {kind, message, text, ...}. text is the whole message with the place and an
+ * excerpt. */
 void pdl_wasm_put_error(const pdl_err *err, pdl_buf *out);
 /* Appends the first error of a program that did not load, in the same form. */
 void pdl_wasm_put_refusal(const pdl_program *p, pdl_buf *out);
