@@ -30,8 +30,8 @@ bool pdl_cli_read_age(pdl_str s, int64_t *out);
 #define PDL_AGE_WANTED "argument --older-than: expected a number and d, h, m or s, such as 30d"
 
 /* shared_options.c. The options of all commands that run programs. Reading these options fills
- * members of o, which borrow from l. The function returns 0, or the exit code for a wrong command
- * line. */
+ * members of o, which borrow from l. pdl_cli_shared_options_read returns 0, or the exit code for a
+ * wrong command line. */
 typedef struct shared_options {
     double budget[PDL_BUDGET_COUNT];
     void *wire; /* a FILE *, or NULL when there is no log */
@@ -122,9 +122,9 @@ int pdl_cli_refuse_undurable(const arguments *a, const opt_id *own);
 bool pdl_cli_syncs_fully(const arguments *a); /* Returns true for --sync full. */
 /* Returns the path of the journal of an id or of a file. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
-/* cmd_trace.c. Makes the trace of a run, as pieces of JSON or as a document that can be shown. The
- * program is `beside`, or the program in the journal when beside->text.p is NULL. No effect is
- * executed. */
+/* cmd_trace.c. pdl_cli_trace_run makes the trace of a run, and pdl_cli_trace_view makes a document
+ * that can be shown. The document shows the program `text` of `file`, or the program in the journal
+ * when text.p is NULL. No effect is executed. */
 #define PDL_CLI_BAD_FRAME                                                                          \
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"

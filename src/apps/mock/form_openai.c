@@ -131,9 +131,9 @@ static size_t head_of(pdl_str word) {
 
 /* Returns the log-probabilities of a prompt without an item: -1 for each word. The last letter of
  * each word is a separate token, and has the number -1. A client adds up the numbers of a
- * continuation, which is the end of the prompt. The mock does not know where it begins; it may
- * begin inside a word. But the last letter of that word is in the continuation, so the word always
- * counts -1. */
+ * continuation, which is the end of the prompt. The mock does not know where the continuation
+ * begins, which may be inside a word. But the last letter of that word is in the continuation, so
+ * the word always counts -1. */
 static pdl_val counted_logprobs(pdl_str prompt) {
     token_lists t = no_tokens();
     size_t at = 0;
@@ -146,9 +146,9 @@ static pdl_val counted_logprobs(pdl_str prompt) {
     return completion_logprobs(&t);
 }
 
-/* Returns the log-probabilities of a prompt as two tokens: the text for which the item has a
- * number, and all text before it. A text without a score gets no log-probability, because the
- * missing score is probably a mistake in the script. */
+/* Returns the log-probabilities of a prompt. When the item has scores, there are two tokens: the
+ * text for which the item has a number, and all text before it. A text without a score gets no
+ * log-probability, because the missing score is probably a mistake in the script. */
 static pdl_val prompt_logprobs(const pdl_mock_answer *a, pdl_str prompt, size_t number) {
     double score = 0;
     size_t tail = 0;

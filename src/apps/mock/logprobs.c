@@ -23,7 +23,8 @@ static pdl_val token_of(pdl_str token, double logprob) {
     return pdl_dict_putz(v, "bytes", bytes);
 }
 
-/* Returns the numbers of the item for the first word of an answer; absent when it has none. */
+/* Returns the numbers of the item for the first word of an answer; absent for other words, or when
+ * the item has no numbers. */
 static pdl_vref weighed(const pdl_mock_item *item, bool first) {
     return first && item && pdl_is_dict(item->logprobs) ? item->logprobs : pdl_absent();
 }
@@ -40,8 +41,8 @@ double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first) {
 }
 
 /* Returns at most `most` alternatives of a word. They are the alternatives of the item, in its
- * order. Without an item they are the word and an impossible word, so that a client that compares
- * two alternatives finds both. */
+ * order. When the item has none, they are the word and an impossible word, so that a client that
+ * compares two alternatives finds both. */
 static pdl_val alternatives(const pdl_mock_item *item, pdl_str word, bool first, int64_t most) {
     pdl_vref of = weighed(item, first);
     pdl_val list = pdl_list_new(2);

@@ -20,7 +20,7 @@
 
 /* The list of replies that a user writes. An item is a text, which answers one request, or a
  * mapping with these keys:
- *   reply    a text, or a message {content, reasoning_content, tool_calls}
+ *   reply    a text, or a message {content, reasoning_content, tool_calls, finish_reason}
  *   when     a text that the last message must contain
  *   model    the name of the requested model; * matches any text
  *   times    how many requests the item answers; without this key it answers any number

@@ -51,7 +51,7 @@ struct pdl_mock_answer {
     const pdl_mock_form *form;
     pdl_exchange *x;
     pdl_timer *timer; /* NULL while the answer does not wait */
-    pdl_val request;  /* owned, like the members below */
+    pdl_val request;  /* owned */
     /* The choice that the functions of a form write, and its number. This is the first choice until
      * a stream has sent it. Borrowed from the list, which always has a choice. */
     pdl_vref message;

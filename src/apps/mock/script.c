@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* The keys of an item, in the form in which the message about a wrong key lists them. */
+/* The keys of an item. The message about a wrong key lists them, too. */
 static const char *const keys[] = {"reply", "when",        "model", "times",  "status",
                                    "error", "retry_after", "delay", "scores", "logprobs"};
 enum { N_KEYS = sizeof keys / sizeof *keys };

@@ -55,8 +55,8 @@ typedef struct pdl_mock_reply {
     pdl_val body;
 } pdl_mock_reply;
 
-/* Answers a request of OpenAI's chat interface. number says how many requests there were before.
- * strict has the meaning that it has in pdl_mock_options. */
+/* Answers a request of OpenAI's chat interface. number is the number of the request, from 1; the id
+ * of the answer contains it. strict has the meaning that it has in pdl_mock_options. */
 pdl_mock_reply pdl_mock_reply_to(pdl_mock_script *s, bool strict, uint64_t number,
                                  pdl_vref request);
 
@@ -70,9 +70,10 @@ double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first);
 pdl_val pdl_mock_entry(const pdl_mock_item *item, pdl_str word, bool first, int64_t most);
 pdl_val pdl_mock_entries(const pdl_mock_item *item, pdl_str said, int64_t most);
 
-/* Finds the score of a prompt in an item. When the item's scores are a list, it is the score at
- * index `number`. When they are a dict from texts to scores, it is the score of the longest text
- * with which the prompt ends; *tail is the length of that text. */
+/* Finds the score of a prompt in an item. When the item's scores are a list, the result is the
+ * score at index `number`, and *tail is the length of the prompt's last letter. When the scores are
+ * a dict, the result is the score of the longest key with which the prompt ends, and *tail is the
+ * length of that key. Returns false when the item has no score for the prompt. */
 bool pdl_mock_score(const pdl_mock_item *item, pdl_str prompt, size_t number, size_t *tail,
                     double *out);
 

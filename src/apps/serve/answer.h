@@ -1,5 +1,5 @@
 /* answer.h -- the answer of a choice: text, tool calls, and other fields of the model reply that
- * yields the result. All forms of answers are written from this one struct.
+ * yields the result. Every form of an answer with text is written from this one struct.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -27,7 +27,7 @@
 enum {
     FULL = 1 << 20, /* number of unread bytes of a client at which its runs are paused */
     SILENCE_MS = 15000,
-    SLOW_NS = 20000000, /* a turn counts as slow when no other request was answered for this long */
+    SLOW_NS = 20000000, /* a turn that takes at least this long counts as slow */
     SLOW_TURNS = 8,     /* number of short turns after which a program no longer counts as slow */
 };
 
@@ -68,8 +68,9 @@ static void begin_pieces(work *w) {
     send(w, &b);
 }
 
-/* Begins an answer that has no text yet, because nothing was sent for a while. Usually an answer
- * begins only with its first text, so that an error before it can still set the status. */
+/* Begins an answer that has no text yet, and sends a sign of life, because nothing was sent for a
+ * while. Usually an answer begins only with its first text, so that an error before it can still
+ * set the status. */
 static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, pdl_pace_ms(SILENCE_MS), on_silence, w);
@@ -298,7 +299,7 @@ static pdl_val variables_of(const work *w, uint32_t i) {
     return vars;
 }
 
-/* Starts the runs of a request, when there is a slot for each choice. */
+/* Starts the runs of a request. The caller has checked that there is a slot for each choice. */
 static void spawn(work *w) {
     pdl_serve *s = w->s;
     pdl_linked_append(&s->going, w);

@@ -61,7 +61,8 @@ static pdl_label label_of_role(pdl_vref role) {
     return (tool ? PDL_LABEL_tool : PDL_LABEL_user) | PDL_LABEL_FREE;
 }
 
-/* Labels the definitions of tools, which the author of the tools wrote. */
+/* Labels the fields of a request (taken). The definitions of tools are the words of their author,
+ * all other fields those of the client. */
 static pdl_val of_request(pdl_val fields) {
     static const char *const names[] = {"tools", "functions"};
     pdl_val out = pdl_dict_new(pdl_dict_len(fields));
@@ -161,7 +162,8 @@ static bool read_body(pdl_exchange *x, pdl_val *out) {
     return false;
 }
 
-/* Checks the fields of a chat and finds its model, messages, limits and choices. */
+/* Checks the fields of a chat, and finds its model and its number of choices. When a field is
+ * wrong, answers the request and returns false. */
 static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref chat, const pdl_served **model,
                        uint32_t *n) {
     pdl_buf why = PDL_BUF;

@@ -55,7 +55,8 @@ static pdl_str stop_at(const cutoff *c, size_t i) {
     return pdl_str_get(pdl_is_list(c->stops) ? pdl_list_at(c->stops, i) : c->stops);
 }
 
-/* Returns the offset at which the first stop sequence begins. */
+/* Returns the offset at which the first stop sequence begins; PDL_NOT_FOUND when the text has
+ * none. */
 static size_t find_stop(const cutoff *c, pdl_str text) {
     size_t first = PDL_NOT_FOUND;
     for (size_t i = 0; i < n_stops(c); i++) {

@@ -16,10 +16,9 @@ enum {
     CUT_BYTES_OF_TOKEN = 4
 };
 
-/* The state of cutting off one text. All members but limit and stops are zero before the first
- * text. */
+/* The state of cutting off one text. */
 typedef struct cutoff {
-    pdl_vref stops; /* list of texts, borrowed; may be absent */
+    pdl_vref stops; /* a text or a list of texts, borrowed; may be absent */
     size_t limit;   /* how many bytes of text are allowed; SIZE_MAX means any number */
     size_t used;
     pdl_buf held;    /* text that may be the beginning of a stop sequence */

@@ -21,8 +21,8 @@ typedef struct failure {
     const char *type;
 } failure;
 
-/* Statuses of errors that neither this server nor its client has caused, because a service has
- * refused the request. All other errors count as errors of the program, and have the status 500. */
+/* Statuses of the errors of services, and of a run that did not end in time. All other errors count
+ * as errors of the program, and have the status 500. */
 static const failure failures[] = {
     {PDL_E_auth, 502, "upstream_error"},           {PDL_E_permission, 502, "upstream_error"},
     {PDL_E_not_found, 502, "upstream_error"},      {PDL_E_context_window, 502, "upstream_error"},

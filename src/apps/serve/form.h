@@ -13,9 +13,9 @@
 
 typedef struct form {
     const char *id; /* prefix of the ids of its answers */
-    /* Returns the request as a chat: a dict with messages and the other fields, owned; body is
-     * borrowed. Returns false when it has refused the request. The function is NULL when the body
-     * is a chat already. */
+    /* Stores the request as a chat in *asked: a dict with messages and the other fields, owned;
+     * body is borrowed. Returns false when the request was refused. The function is NULL when the
+     * body is a chat already. */
     bool (*read)(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
     /* Returns the messages of choice i, owned. The function is NULL when the messages are those of
      * the request. */
@@ -38,8 +38,8 @@ typedef struct form {
     /* Makes the whole answer after all choices have ended. Error: the form cannot express a
      * result. */
     bool (*whole)(work *w, pdl_val *out, pdl_err *err);
-    /* Sends the answer (v is taken) or a failure. When the function is NULL, v is sent as the
-     * answer of the exchange, with its status. */
+    /* put_whole sends the answer (v is taken), and refuse sends a failure. When they are NULL, the
+     * answer or the failure is sent as the answer of the exchange, with its status. */
     void (*put_whole)(work *w, pdl_val v);
     void (*refuse)(work *w, pdl_str message);
 } form;

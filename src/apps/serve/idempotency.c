@@ -101,8 +101,8 @@ static keyed *find_live(const pdl_serve *s, pdl_str key) {
     return k;
 }
 
-/* Refuses a request that has the same key and a different body. It is a mistake of the client,
- * which must not get the answer to another request. */
+/* Refuses a request that has the same key and a different body, because the client must not get the
+ * answer to another request. Always returns true. */
 static bool refuse_other(pdl_exchange *x) {
     pdl_serve_answer_error(x, 422, SERVE_INVALID, "idempotency_key_reused",
                            PDL_STR("this Idempotency-Key was used with another request"));
@@ -212,7 +212,8 @@ static void put_key(const pdl_exchange *x, const request *r, pdl_str key, pdl_bu
                  PDL_FMT(r->model->name), PDL_FMT(key));
 }
 
-/* Searches the journal for the key. */
+/* Searches the journal for the key. Returns true when x was answered. Otherwise *out gets the entry
+ * of a run that the caller starts. */
 static bool find_kept(pdl_serve *s, pdl_exchange *x, pdl_str key, pdl_str body, uint32_t n,
                       keyed **out) {
     pdl_keyed state;

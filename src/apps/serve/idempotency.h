@@ -23,21 +23,21 @@ bool pdl_serve_keyed_find(pdl_serve *s, pdl_exchange *x, const request *r, keyed
 void pdl_serve_keyed_own(work *w, keyed *k);
 /* Returns the journal of a choice; NULL when it has no journal. */
 pdl_durable *pdl_serve_keyed_run(const work *w, uint32_t i);
-/* Notes that an exchange has ended before its answer. Returns false when no exchange waits for the
- * work. */
+/* Notes that an exchange has ended before its answer. Returns false when the work has no key; the
+ * caller then ends the work. */
 bool pdl_serve_keyed_gone(work *w, const pdl_exchange *x);
 /* pdl_serve_keyed_succeeded ends the runs of w with the answer; pdl_serve_keyed_failed ends them
  * with an error. */
 void pdl_serve_keyed_succeeded(work *w);
 void pdl_serve_keyed_failed(work *w, const pdl_err *why);
-/* Leaves the runs in the state that they would have after a crash, because the server ends before
- * them. */
+/* Unless the answer is complete, leaves the runs in the state that they would have after a crash,
+ * so that a request with the same key continues them. */
 void pdl_serve_keyed_leave(work *w);
 void pdl_serve_keyed_free(work *w); /* Called after the runs of w were freed. */
 
 /* --- the answer, for all exchanges that wait for it ------------------------------------------- */
 
-/* Returns true when an exchange waits for the answer. */
+/* Returns true when an exchange waits for the answer, or the journal keeps it. */
 bool pdl_serve_out_any(const work *w);
 void pdl_serve_out_begin(work *w);
 void pdl_serve_out_put(work *w, pdl_str bytes);

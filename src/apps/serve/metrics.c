@@ -20,7 +20,7 @@ enum {
     N_SECONDS = sizeof second_bounds / sizeof second_bounds[0],
     N_TOKENS = sizeof token_bounds / sizeof token_bounds[0],
     MAX_BOUNDS = N_SECONDS > N_TOKENS ? N_SECONDS : N_TOKENS,
-    MAX_KINDS = 64, /* larger than the number of kinds of errors */
+    MAX_KINDS = 64, /* maximum number of kinds that are counted */
 };
 
 typedef struct histogram {
@@ -45,7 +45,7 @@ struct metrics {
     PDL_VEC(counter) requests; /* a count for each route and status that has occurred */
     PDL_VEC(error_count) errors;
     histogram seconds;
-    histogram *prompt, *completion; /* a count for each model */
+    histogram *prompt, *completion; /* one histogram for each model */
 };
 
 metrics *pdl_serve_metrics_new(size_t n_models) {

@@ -11,7 +11,7 @@
 
 #include "serve/form.h"
 
-/* response_input.c. Returns the request as a chat. */
+/* response_input.c. Stores the request as a chat. Returns false when the request was refused. */
 bool pdl_serve_response_read(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
 
 /* response.c. Makes the response as an object. error is {code, message}, taken, or absent. */

@@ -246,8 +246,8 @@ static pdl_val other_fields(pdl_vref body) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Adds the earlier messages of the conversation. Returns false when these messages are not stored
- * any more. */
+/* Adds the earlier messages of the conversation. When these messages are not stored, answers the
+ * request and returns false. */
 static bool add_before(pdl_serve *s, pdl_exchange *x, pdl_val *messages, pdl_vref id) {
     enum { SHOWN = 60 };
     if (!is_given(id)) return true;

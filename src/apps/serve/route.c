@@ -112,7 +112,8 @@ static bool bears_token(const pdl_serve *s, const pdl_exchange *x) {
     return bearer && is_same(pdl_str_trim(pdl_str_sub(said, 7, said.n)), s->opt.token);
 }
 
-/* Returns true for a request from a program on this machine that uses a name of this machine. */
+/* Returns true when Host is a name of this machine, and Origin is absent, is this server, or is an
+ * origin of --allow-origin. */
 static bool is_near(const pdl_serve *s, const pdl_exchange *x) {
     pdl_str host = pdl_exchange_header(x, "Host"), origin = pdl_exchange_header(x, "Origin");
     if (!pdl_serve_is_loopback(host_of(host))) return false;
@@ -213,8 +214,8 @@ static bool takes_method(const route *r, pdl_str method) {
            (pdl_str_is(method, "HEAD") && !strcmp(r->method, "GET"));
 }
 
-/* Finds the route; NULL when there is none. *any: a route that has the same path and another
- * method. */
+/* Finds the route; NULL when there is none. *any: a route with this path, whatever its method; NULL
+ * when there is none. */
 static const route *find_route(const pdl_exchange *x, const route **any) {
     const route *found = NULL;
     *any = NULL;

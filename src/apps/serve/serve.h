@@ -48,8 +48,7 @@ typedef struct pdl_serve_options {
     bool provisional; /* pieces of durable runs are sent before they are stored */
     uint64_t run_ms;  /* time limit for answering a request; 0 means 10 minutes */
     /* Origins of pages that may send requests and read answers, separated by commas. * is any
-     * origin. When it is empty, only pages of this server may do
-     * so. */
+     * origin. When the list is empty, only pages of this server may send requests. */
     pdl_str origins;
     /* Called with one line of JSON per request; may be NULL. */
     void (*log)(void *user, pdl_str line);

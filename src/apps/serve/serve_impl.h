@@ -50,7 +50,8 @@ typedef struct choice {
  * run; then all its choices run concurrently. */
 typedef struct work {
     struct pdl_serve *s;
-    pdl_exchange *x; /* NULL after the answer was sent, or after the client has disconnected */
+    /* NULL when the request is a line of MCP, or when no client waits for a request with a key */
+    pdl_exchange *x;
     const pdl_served *model;
     const struct form *form;
     pdl_val body;  /* the request as it was received */

@@ -109,8 +109,8 @@ static pdl_val card_of(const pdl_serve *s, const pdl_served *m) {
     return pdl_dict_putz(d, "inputSchema", f ? schema_of_function(f) : schema_of_names(s, m));
 }
 
-/* Returns a program that calls the function in a file of its folder with the variable
- * pdl_arguments. */
+/* Returns a program that includes the file of the function, and calls the function with the
+ * variable pdl_arguments. */
 static pdl_program *wrapper_of(const pdl_served *m) {
     pdl_buf text = PDL_BUF;
     bool ok = false;

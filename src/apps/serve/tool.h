@@ -21,7 +21,7 @@ typedef struct tool {
 
 /* Makes one tool for each program, owned; the code borrows s. */
 tool *pdl_serve_tools_new(pdl_serve *s);
-void pdl_serve_tools_free(pdl_serve *s); /* t may be incomplete */
+void pdl_serve_tools_free(pdl_serve *s); /* s->tools may be NULL */
 
 /* Checks that the required arguments are present. Refuses other arguments, which could set
  * variables of the interpreter. Returns false with the reason in why. */

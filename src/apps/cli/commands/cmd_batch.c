@@ -270,7 +270,7 @@ static const char *words_before_rows(const batcher *b) {
 static int run_batch(batcher *b) {
     pdl_err err = {0};
     pdl_batch_totals t;
-    const char *words = words_before_rows(b); /* the batch makes the journal */
+    const char *words = words_before_rows(b); /* asked now, because the batch makes the journal */
     b->signals = pdl_cli_watch_signals(pdl_session_loop(b->session), on_signal, b);
     bool ok = pdl_batch_run(&b->o, &t, &err);
     int code = exit_code(&t, ok, &err);

@@ -33,7 +33,7 @@ static void put_line(printer *p, pdl_buf *line) {
     pdl_buf_fini(line);
 }
 
-/* Returns the text of the last message, or the first text that was embedded. */
+/* Returns the text of the last message, or the last text that was embedded. */
 static pdl_vref last_text(pdl_vref request) {
     pdl_vref list = pdl_dict_getz(request, "messages");
     if (!pdl_is_list(list)) list = pdl_dict_getz(request, "input");

@@ -145,8 +145,8 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
 
 static int64_t number_at(pdl_vref d, const char *key) { return pdl_int_of(pdl_dict_getz(d, key)); }
 
-/* Appends a text such as "total: 4 calls, about 21 tokens asked, at most 60 answered (1 call
- * without a limit), ...". */
+/* Appends a text such as "total: 4 calls, about 21 tokens in prompts, at most 60 in answers, 1
+ * without max_tokens". */
 static void put_totals(pdl_vref notes, pdl_buf *out) {
     pdl_vref t = pdl_dict_getz(notes, "totals");
     long long calls = number_at(t, "calls"), endless = number_at(t, "calls_without_limit"),
@@ -179,7 +179,7 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
     PDL_PUT(out, "\n");
 }
 
-/* Appends a line such as "budget: 4 calls of 3: the run would stop", or the line for a budget that
+/* Appends a line such as "budget: calls 4 of 3: the run would stop", or the line for a budget that
  * is not exceeded. */
 static void put_budget(pdl_vref list, pdl_buf *out) {
     size_t over = 0;

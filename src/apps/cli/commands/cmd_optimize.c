@@ -1,5 +1,5 @@
 /* cmd_optimize.c -- pdl optimize PROGRAM: searches for the texts and parameters of a program that
- * score best on a table. Most of it turns options into the description of a search; apps/optimize
+ * score best on a table. This file turns options into the description of a search; apps/optimize
  * runs the search. When the description comes from a configuration, options that would contradict
  * it are refused.
  *
@@ -187,8 +187,8 @@ static char *default_output(pdl_str program) {
     return pdl_buf_take(&b);
 }
 
-/* Returns the reason why certain options cannot be given together with a configuration, which
- * contains the same settings. */
+/* Returns the reason why an option cannot be given together with a configuration, which contains
+ * the same setting; NULL when there is no such option. */
 static const char *said_twice(const arguments *a) {
     static const opt_id said[] = {
         OPT_demos,     OPT_data_rows, OPT_expect,     OPT_judge,     OPT_metric, OPT_vary,
@@ -261,7 +261,7 @@ static void read_words(optimizer *z) {
     z->o.types = a->given[OPT_types];
 }
 
-/* Reads the configuration. Returns the exit code, or 0. */
+/* Reads the configuration. Returns 0, or the exit code after an error. */
 static int read_config(optimizer *z) {
     pdl_err err = {0};
     char *path = pdl_str_dup(z->a->value[OPT_config]);

@@ -239,8 +239,9 @@ static const char *misuse(const arguments *a) {
     return !locks && a->files.n > 2 ? "one NAME is enough" : NULL;
 }
 
-/* A word without a slash may be the name of a built-in policy. A wrong name is reported when the
- * policy is searched. */
+/* Returns true for the path of a file that does not exist. A word that has neither a slash nor a
+ * dot may be the name of a built-in policy; a wrong name is reported when the policy is
+ * searched. */
 static bool is_missing(pdl_str name) {
     char *path = pdl_str_dup(name);
     bool is_path = memchr(name.p, '/', name.n) || memchr(name.p, '.', name.n),

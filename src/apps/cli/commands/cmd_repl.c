@@ -1,8 +1,8 @@
 /* cmd_repl.c -- pdl repl: an interactive session, in which a user runs one entry after the other.
  *
- * It is a host program like others: it uses the public interface (pdl.h) and nothing else, so that
- * everything that works here works in every program. Each entry is a separate program; the next
- * entry begins with the variables and the context that it leaves.
+ * Entries are run through the public interface (pdl.h), so that everything that works here works in
+ * every host program. Each entry is a separate program; the next entry begins with the variables
+ * and the context that it leaves.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -152,7 +152,8 @@ static bool take_input(repl *r, pdl_error **error) {
     return !is_tty || pdl_engine_handle(r->engine, "input", "", on_input, r, error);
 }
 
-/* Keeps the messages that the run has added to its first messages. */
+/* Stores in `variables` the messages that the run began with, followed by the messages of the
+ * run. */
 static void keep_context(const repl *r, const pdl_task *task, pdl_value *variables) {
     pdl_value *parts = pdl_value_list(), *said = pdl_task_context(task, NULL),
               *before = r->inputs ? pdl_value_get(r->inputs, "pdl_context") : NULL;

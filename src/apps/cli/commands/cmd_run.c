@@ -27,7 +27,8 @@
 
 #include "base/banned.h"
 
-/* Returns PROGRAM_trace.json, beside the program and without the program's suffix. */
+/* Returns the file that --trace names, owned. When it names none, returns PROGRAM_trace.json,
+ * beside the program and without the program's suffix. */
 static char *trace_name(const arguments *a) {
     pdl_str v = a->value[OPT_trace], file = a->files.p[0];
     if (v.p) return pdl_str_dup(v);
@@ -206,8 +207,8 @@ static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&at);
 }
 
-/* Reads the text of the program. A resumed run reads it from the journal, because the run may have
- * moved to a machine that only has the journal. */
+/* Reads the text of the program. When the file of a resumed run is gone, its text is taken from the
+ * journal, because the run may have moved to a machine that only has the journal. */
 static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_str file = r->a->files.p[0];
     if (!r->durable || !r->durable->resumes) return pdl_cli_read_program(file, text, err);

@@ -155,7 +155,8 @@ static int export(const arguments *a, const char *path, pdl_err *err) {
     return ok ? 0 : 1;
 }
 
-/* Returns an option that the action does not accept; NULL when all are accepted. */
+/* Returns the message about an option that the action does not accept; NULL when all are
+ * accepted. */
 static const char *stray(const arguments *a) {
     pdl_str action = a->files.n ? a->files.p[0] : PDL_STR("");
     bool prunes = a->given[OPT_older_than] || a->given[OPT_all];

@@ -28,7 +28,8 @@ static bool put_piece(void *user, pdl_str piece, pdl_err *err) {
     return !*code || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
 }
 
-/* Reads the policies of the run. They hide values in its trace, and decide in it as they did. */
+/* Reads the policies of the run. The policies redact values in the trace, and decide as they did in
+ * the run. */
 static bool read_guards(const pdl_durable_facts *f, pdl_run_guards *out, pdl_err *err) {
     pdl_val options;
     if (!f->options.n) return true;

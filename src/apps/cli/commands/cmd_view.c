@@ -178,7 +178,7 @@ static void say_no_trace(pdl_str name, pdl_err *err) {
         pdl_err_hint(err, "pdl --view runs a program and shows it, pdl -t writes a trace");
 }
 
-/* Shows a trace. Files that its source includes are searched as a run would search them. */
+/* Shows a trace. Files that the program includes are searched as a run would search them. */
 static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str source,
                        pdl_view_run **out, pdl_err *err) {
     pdl_str file = s->a->value[OPT_source];

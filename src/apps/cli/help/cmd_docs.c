@@ -101,7 +101,8 @@ static size_t score_of_word(const manual_section *s, const query_words *all, con
     return score * (all->sections - w->sections) / all->sections + 1;
 }
 
-/* Returns 0 for a section that has fewer of the required words than `least`. */
+/* Returns the score of a section; 0 when the section has fewer of the required words than
+ * `least`. */
 static size_t score_of(const manual_section *s, const query_words *all, pdl_str query,
                        size_t least) {
     if (pdl_manual_is_at(s, &all->called)) return NAMED + 1;

@@ -162,9 +162,9 @@ static bool put_nearest_message(pdl_str message, pdl_buf *out) {
     return best >= MIN_RUN && put_sections((section_filter){.words = &given, .run = best}, out);
 }
 
-/* Searches a message in three ways: by all its words, by the words before its colon, and by a run
- * of words. The text after the colon usually comes from the program. A single word is not searched,
- * because too many messages have it. */
+/* Searches a message in four ways: by the heading of a section, by all its words, by the words
+ * before its colon, and by a run of words. The text after the colon usually comes from the program.
+ * A single word is not searched, because too many messages have it. */
 static bool put_message(pdl_str name, pdl_buf *out) {
     pdl_buf form = PDL_BUF;
     pdl_str message = message_of(name);
@@ -238,7 +238,7 @@ static bool put_error(pdl_str name, pdl_buf *out) {
     return false;
 }
 
-/* Takes the next cell from a row of a table. A bar inside a cell is written as \\|. */
+/* Takes the next cell from a row of a table. A bar inside a cell has a backslash before it. */
 static pdl_str take_cell(pdl_str *row) {
     size_t n = 0;
     while (n < row->n && (row->p[n] != '|' || (n && row->p[n - 1] == '\\'))) n++;

@@ -83,8 +83,8 @@ static size_t link_end(pdl_str line, size_t i, pdl_str *words) {
     return pdl_str_find(*words, PDL_STR("["), 0) == PDL_NOT_FOUND ? end + 1 : 0;
 }
 
-/* Writes a line without marks of emphasis and without the targets of links. A line of code is not
- * changed. */
+/* Writes a line without marks of emphasis and without the targets of links. Code between backticks
+ * is not changed. */
 static void put_line(pdl_str line, pdl_buf *out) {
     bool is_code = false;
     for (size_t i = 0; i < line.n; i++) {

@@ -9,8 +9,8 @@
 
 static const pdl_str called_heading = {"Words of other tools", 20};
 
-/* Returns the text between two marks of a row, from *rest on, and moves *rest past the second one.
- * Returns an empty text when the row has none. */
+/* Returns the text between two marks of a row, from *rest on, and moves *rest to the second mark.
+ * Returns an empty text when the row lacks a mark. */
 static pdl_str take_between(pdl_str *rest, pdl_str begin, pdl_str end) {
     size_t from = pdl_str_find(*rest, begin, 0);
     size_t to = from == PDL_NOT_FOUND ? from : pdl_str_find(*rest, end, from + begin.n);

@@ -196,7 +196,8 @@ static int infer(inferrer *n) {
     return code;
 }
 
-/* Refuses options that exclude each other. Returns the exit code, or -1. */
+/* Refuses options that exclude each other. Returns the exit code, or -1 when no option is
+ * refused. */
 static int refuse(const arguments *a) {
     static const opt_id durable[] = {OPT_id, OPT_sync, OPT_COUNT};
     if (a->given[OPT_record] && a->given[OPT_replay])

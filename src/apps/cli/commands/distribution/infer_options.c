@@ -54,7 +54,7 @@ static bool read_number(const arguments *a, opt_id id, double least, double most
 }
 
 /* Refuses options that the algorithm does not use, because a user who gives an option expects an
- * effect. */
+ * effect. Returns true when an option was refused. */
 static bool refuse_useless(const arguments *a, opt_id algo, const pdl_infer_options *o) {
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         if (!a->given[own[i].id] || own[i].of == o->algorithm) continue;

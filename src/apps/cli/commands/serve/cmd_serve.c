@@ -123,7 +123,8 @@ static bool check_all(const server *v, pdl_vref vars) {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Reads an integer from least to most. Returns the default when the option is not given. */
+/* Reads an integer from least to most. Returns false when the value is wrong. *out is unchanged
+ * when the option is not given. */
 static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out) {
     int64_t n;
     if (!a->given[id]) return true;
