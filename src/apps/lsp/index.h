@@ -8,8 +8,8 @@
  * A variable belongs to a region: the file, or the body of a function. A name that is read belongs
  * to the innermost region around it that sets the name. If no region of the file does, it belongs
  * to a file that this file includes, or that includes this file. The fields of an `object` with a
- * name are symbols, too: their region contains no text, so that only a member of the object leads
- * to it.
+ * name are symbols, too: their region contains no text, so only a member of the object leads to
+ * them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -134,9 +134,9 @@ const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str na
 void pdl_lsp_put_path(const lsp_index *x, const lsp_sym *sym, pdl_buf *out);
 /* Returns the name of a member, of x.name or x['name']; empty when it is computed. */
 pdl_str pdl_lsp_member_name(const pdl_xnode *x);
-/* Appends the names of f, lib.f and lib['o'].f, joined by dots, and returns the variable. Returns
- * NULL when x is another expression; the appended text is then useless. A name that contains a dot
- * is not a part of a chain. */
+/* Appends the names of an expression such as f, lib.f or lib['o'].f, joined by dots, and returns
+ * its variable. Returns NULL when x is another expression; the appended text is then useless. A
+ * name that contains a dot is not a part of a chain. */
 const pdl_xnode *pdl_lsp_put_chain(const pdl_xnode *x, pdl_buf *out);
 
 const char *pdl_lsp_sym_kind_name(lsp_sym_kind k); /* Returns a word such as "variable". */

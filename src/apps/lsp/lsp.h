@@ -35,13 +35,13 @@ typedef struct pdl_lsp_options {
      * NULL. */
     void (*redact)(void *user, pdl_str text, pdl_buf *out);
     void *redact_user;
-    /* Finds the last run of the program at an absolute path in a journal: returns its trace (JSON,
-     * borrowed until the next call), and when the journal was written, in ns since the epoch. May
-     * be NULL. */
+    /* Finds in a journal the last run of the program at an absolute path. *trace is the trace of
+     * the run (JSON, borrowed until the next call), and *when is the time at which the journal was
+     * written, in ns since the epoch. May be NULL. */
     bool (*last_run)(void *user, const char *program, pdl_str *trace, int64_t *when);
     void *last_run_user;
-    /* tests of models and of Python code, as in pdl_check_options; when it is NULL, these are not
-     * examined */
+    /* models and python: tests of models and of Python code, as in pdl_check_options; NULL when
+     * these are not examined */
     const pdl_check_models *models;
     void (*python)(void *user, pdl_str code, pdl_python_report *report);
     void *python_user;

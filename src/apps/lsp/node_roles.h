@@ -68,7 +68,7 @@ lsp_spot pdl_lsp_spot_child(const lsp_spot *up, uint32_t i);
 bool pdl_lsp_kind_of(const pdl_node *map, pdl_block_kind *kind);
 /* Returns the innermost mapping of a block at or around the place, or NULL. */
 const lsp_spot *pdl_lsp_spot_block(const lsp_spot *p);
-/* Returns `lang` of a code block in lower case; "python" when it is not written. */
+/* Returns `lang` of a code block as it is written; "python" when the block has no `lang`. */
 pdl_str pdl_lsp_lang_of(const pdl_node *block);
 
 /* The path that pdl_lsp_way_to finds: the nodes from the root to the innermost node that has the

@@ -122,7 +122,7 @@ lsp_doc *pdl_lsp_doc_of_uri(pdl_lsp *s, pdl_str uri);
 lsp_doc *pdl_lsp_doc_of_path(pdl_lsp *s, pdl_str path);
 /* returns a known or a new document; NULL when too many are known */
 lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri);
-/* returns a known or a new document, or NULL */
+/* returns a known or a new document; never NULL */
 lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path);
 /* Makes text, tree and index of a document; a closed file is read. Returns false when the file
  * cannot be read. */
@@ -132,7 +132,7 @@ bool pdl_lsp_doc_load(pdl_lsp *s, lsp_doc *d);
 lsp_index *pdl_lsp_doc_index(pdl_lsp *s, lsp_doc *d);
 /* Notes that the text has changed. */
 void pdl_lsp_doc_touch(pdl_lsp *s, lsp_doc *d);
-/* Releases everything but the indexes of closed files. */
+/* Releases the texts and trees of closed files. Their indexes stay. */
 void pdl_lsp_docs_trim(pdl_lsp *s);
 void pdl_lsp_docs_free(pdl_lsp *s);
 /* Stores the path of a file address; returns false for another kind of address. */
@@ -144,7 +144,7 @@ lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params);
 /* Finds the document like pdl_lsp_doc_param, and returns params.position as an offset. */
 lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off);
 
-/* Returns the file that `include` or `import` in doc names, or NULL. path: as it is written
+/* Returns the file that an `include` or `import` in d names, or NULL. path: as it is written
  * there. */
 lsp_doc *pdl_lsp_doc_linked(pdl_lsp *s, const lsp_doc *d, pdl_str path, bool import);
 /* Opens the files that a check needs: a pdl_open_source_fn whose user is an lsp_opener. Texts of
@@ -179,7 +179,7 @@ void pdl_lsp_workspace_finish(pdl_lsp *s);
 
 bool pdl_lsp_diagnose_work(pdl_lsp *s); /* returns false when all work is done */
 void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d);
-/* Appends the type of a variable of an open document: the type that the check inferred, or else the
+/* Appends the type of a variable: in an open document the type that the check inferred, or else the
  * type that its block states. */
 void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out);
 /* Returns the diagnostics in the form of the client, borrowed. */

@@ -154,8 +154,8 @@ static bool is_field(pdl_str key, int kind) {
     return false;
 }
 
-/* Returns how many keys of the mapping are fields of some kinds of blocks only. Sets *fits to true
- * when blocks of the given kind have all of these fields. */
+/* Returns how many keys of the mapping are fields of a certain kind of block, and not of all
+ * blocks. Sets *fits to true when blocks of the given kind have all of these fields. */
 static size_t count_fields(const pdl_node *map, int kind, bool *fits) {
     size_t count = 0;
     *fits = true;
@@ -558,8 +558,8 @@ static void complete_place(lsp_completer *c, bool is_value) {
         complete_value(c, p);
 }
 
-/* Returns true when `lang: jinja` is near the cursor. In such code, expressions have other
- * delimiters. */
+/* Returns true when the word `jinja` is near the cursor. In code of this language, expressions have
+ * other delimiters. */
 static bool near_jinja(pdl_str text, size_t off) {
     pdl_str around = pdl_str_sub(text, off > 4096 ? off - 4096 : 0, off + 512);
     return pdl_str_find(around, PDL_STR("jinja"), 0) != PDL_NOT_FOUND;

@@ -30,8 +30,8 @@ enum {
 
 /* --- the beginning of an expression ----------------------------------------------------------- */
 
-/* Returns true when s ends with `x[` and a quote. In a quoted scalar, a backslash comes before that
- * quote. */
+/* Returns true when s, the text before a quote, ends with `x[`. In a quoted scalar, a backslash
+ * comes before the quote. */
 static bool ends_with_bracket(pdl_str s) {
     if (pdl_str_ends(s, PDL_STR("\\"))) s.n--;
     return s.n > 1 && s.p[s.n - 1] == '[' && (pdl_lsp_is_word(s.p[s.n - 2]) || s.p[s.n - 2] == ']');
@@ -62,7 +62,7 @@ static bool is_open(pdl_str text, size_t from, size_t to) {
     return !quote || is_key;
 }
 
-/* Returns the last opening delimiter in [from, off). */
+/* Returns the offset after the last opening delimiter in [from, off), or PDL_NOT_FOUND. */
 static size_t last_open(pdl_str text, size_t from, size_t off, bool jinja) {
     for (size_t i = off; i >= from + 2; i--) {
         char a = text.p[i - 2], b = text.p[i - 1];
@@ -260,8 +260,8 @@ static bool is_in_order(const lsp_spot *p) {
 
 static bool holds(const pdl_node *n, uint32_t at) { return n->start <= at && at <= n->end; }
 
-/* Returns true for a symbol of the `defs` of a block, which are evaluated before everything else in
- * it. */
+/* Returns true when the cursor is in the `defs` of a block, and the symbol is elsewhere in this
+ * block. `defs` are evaluated before everything else in the block. */
 static bool is_after_defs(const lsp_spot *defs, const lsp_sym *sym) {
     const lsp_spot *block = defs->up;
     return defs->role == ROLE_DEFS && holds(block->node, sym->at) && !holds(defs->node, sym->at);
@@ -474,8 +474,8 @@ void pdl_lsp_chain_before(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Returns the end of `x[` when s ends with `x[` and a quote: the user is typing the key. The scalar
- * around the quote may require an escape. Returns PDL_NOT_FOUND for any other s. */
+/* Returns the position of the bracket when s ends with `x[` and a quote: the user is typing the
+ * key. The scalar around the quote may require an escape. Returns PDL_NOT_FOUND for any other s. */
 static size_t key_bracket(pdl_str s) {
     static const char *const quotes[] = {"\\\"", "\"", "''", "'"};
     for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {

@@ -238,7 +238,7 @@ pdl_val pdl_lsp_on_actions(pdl_lsp *s, pdl_vref params) {
                  pdl_list_new(4)};
     pdl_vref shown = pdl_lsp_diagnose(s, d);
     if (!d->program) return a.list;
-    size_t k = 0; /* problems that the client did not list are skipped */
+    size_t k = 0; /* index in `shown`, which lacks the problems with reference_only */
     for (size_t i = 0; i < d->program->diags.n && pdl_list_len(a.list) < MAX_ACTIONS; i++) {
         const pdl_diag *g = &d->program->diags.p[i];
         if (g->reference_only) continue;

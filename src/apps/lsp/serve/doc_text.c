@@ -116,8 +116,8 @@ pdl_str pdl_lsp_text_line_str(const lsp_text *t, uint32_t line) {
     return pdl_str_sub(pdl_buf_str(&t->b), from, to);
 }
 
-/* Returns how many UTF-16 units a character of n bytes has. Characters beyond the basic plane have
- * two. */
+/* Returns how many units of the client a character of n bytes has: bytes, or UTF-16 units.
+ * Characters beyond the basic plane have two UTF-16 units. */
 static uint32_t units(const lsp_text *t, size_t n) {
     return t->utf8 ? (uint32_t)n : n == 4 ? 2 : 1;
 }

@@ -87,7 +87,7 @@ lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path) {
     return d;
 }
 
-/* Releases the tree and the text of a file. */
+/* Releases the tree of a file. */
 static void forget_tree(lsp_doc *d) {
     if (d->index) pdl_lsp_index_detach(d->index);
     pdl_arena_free(d->arena);
@@ -191,8 +191,8 @@ static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
     if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
 }
 
-/* A name in the file `from` is searched in several folders. Returns the i-th of them; returns false
- * when there are no more. */
+/* A name in the file `from` is searched in several folders. Stores the i-th of these folders;
+ * returns false when there are no more. */
 static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, pdl_str *out) {
     if (i == 0) *out = pdl_file_folder(pdl_str_of(o->main->key));
     if (i == 1) *out = pdl_file_folder(from);

@@ -32,7 +32,7 @@ typedef struct rest {
     pdl_program *program; /* the program that was read last */
     pdl_source *src;
     const pdl_ytree *tree;
-    notes_vec found;   /* mistakes that are no longer in the text, since they were taken out */
+    notes_vec found;   /* mistakes that were taken out of the text; at the end, all mistakes */
     spans_vec damaged; /* their lines */
     size_t work;       /* bytes that were read */
 } rest;
@@ -69,7 +69,7 @@ static bool take_out(pdl_buf *text, uint32_t at) {
     return blank(text, at, word_end(text, at)) || blank(text, line.start, line.end);
 }
 
-/* Notes a mistake that is about to be taken out of the text. */
+/* Notes a mistake and its lines. */
 static void add_found(rest *r, const pdl_ytree_note *n, lsp_span lines) {
     const pdl_ytree_note *last = r->found.n ? &r->found.p[r->found.n - 1] : NULL;
     *pdl_vec_push(&r->damaged) = lines;
@@ -179,8 +179,8 @@ static void undo(rest *r, const rest *before, pdl_buf *text, lsp_span line) {
     memcpy(text->p + line.start, r->src->text.p + line.start, line.end - line.start);
 }
 
-/* Returns where the brackets open that the reader had to close at a mistake; the place of the
- * mistake when there are none. */
+/* Returns the position of the outermost bracket that the reader had to close at a mistake; the
+ * position of the mistake when there is none. */
 static uint32_t opened_at(const pdl_ytree *t, const pdl_ytree_note *note) {
     uint32_t from = note->mark, at = from;
     if (note->skipped_end && note->skipped < at) at = note->skipped;

@@ -19,7 +19,7 @@ typedef struct lsp_broken {
     const pdl_source *src;       /* the source that the program was read from */
     pdl_str text;                /* the text of the file */
     const pdl_ytree_note *notes; /* mistakes of YAML */
-    const lsp_span *damaged;     /* lines about which the program can only guess */
+    const lsp_span *damaged;     /* lines about which reports are only guesses */
     size_t n_notes, n_damaged;
 } lsp_broken;
 

@@ -1,9 +1,9 @@
 /* embedded_languages.c -- finds texts of other languages inside a program, for the other language
  * servers of an editor. `pdl/regions` is an extension of the protocol: {textDocument} ->
  * [{language, range, indent}]. An editor puts the lines of a region, without `indent` columns, into
- * a document of that language and asks its server. A code block has the language of its `lang`. The
- * content of any other block scalar is examined: JSON is recognised by its first letter, and Jinja
- * by its delimiters. All other texts count as Markdown, because most prompts are Markdown.
+ * a document of that language and asks the server of the language. A code block has the language of
+ * its `lang`. The content of any other block scalar is examined: JSON is recognised by reading it,
+ * and Jinja by `{%`. All other texts count as Markdown, because most prompts are Markdown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -33,8 +33,8 @@ static size_t line_end(const lsp_doc *d, size_t off) {
     return pdl_lsp_text_line_start(&d->text, line) + pdl_lsp_text_line_str(&d->text, line).n;
 }
 
-/* Returns the role of a block. A block without `role` has the role of the blocks around it; a model
- * has the role assistant. */
+/* Returns the role of a block that is not a model: its `role`, or that of the innermost block
+ * around it that has one; otherwise "user". */
 static pdl_str role_of(const lsp_spot *p) {
     for (; p; p = p->up) {
         if (p->role != ROLE_BLOCK || p->node->kind != PDL_NODE_MAP) continue;

@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* Returns an item for a function, or for the top of a file, whose name is empty. `data` identifies
- * the item in later requests. */
+/* Returns an item for a function, or for the top of a file when sym is NULL. `data` identifies the
+ * item in later requests. */
 static pdl_val put_item(const lsp_doc *d, const lsp_sym *sym, lsp_range whole) {
     pdl_str file = pdl_file_name(pdl_str_of(d->key));
     pdl_val v = pdl_dict_putz(pdl_dict_new(8), "name", pdl_text(sym ? sym->name : file));

@@ -103,7 +103,7 @@ void pdl_lsp_spans_fini(lsp_spans *s) { pdl_vec_fini(&s->lines); }
 /* --- expressions of a text -------------------------------------------------------------------- */
 
 /* Returns the end of the `}` that closes the `${` at `from`. When nothing closes it, returns the
- * beginning of the next `${` or the end of the text. */
+ * beginning of the next `${`, or the end of this one when no other follows. */
 static size_t part_end(pdl_str s, size_t from) {
     char quote = 0;
     unsigned depth = 0;
