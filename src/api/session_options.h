@@ -128,6 +128,8 @@ typedef struct pdl_session_report_options {
     /* the trace has only the members that the reference writes, and its lists of
      * messages are whole */
     bool trace_whole;
+    /* the trace is that of the recorded run, so it does not say that it is from a replay */
+    bool trace_recorded;
     /* the trace is made only when it is requested, so the run itself spends no time on it */
     bool trace_later;
     /* Gets the events of blocks with trace_later, when pdl_later_pass asks for them; its `event`

@@ -131,6 +131,22 @@ def test_recordings_hold_their_program():
         check(path.name, r.returncode == 0 and path.stem + ".pdl" in text, r.stderr.decode(), text[:200])
 
 
+def test_replayed(tmp_path):
+    """A replay says so, since its times are those of the recorded run; the recorded run itself and other runs do not."""
+    recording, program = EXAMPLES / "tour.journal", EXAMPLES / "tour.pdl"
+    traces = {"replay": ["--replay", recording, "-t", "replay.json", program], "whole": ["--replay", recording, "--whole", "-t", "whole.json", program],
+              "recorded": ["trace", recording], "run": ["-t", "run.json", "-e", "text: a"]}
+    for name, words in traces.items():
+        r = subprocess.run([PDL, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+        check(name, r.returncode == 0, r.stderr)
+        if name == "recorded":
+            (tmp_path / "recorded.json").write_text(r.stdout)
+        trace = json.loads((tmp_path / (name + ".json")).read_text())
+        check("key of " + name, (trace.pop("pdl__replayed", None) is True) == (name == "replay") and "pdl__replayed" not in json.dumps(trace), trace)
+        page = view(name + ".json", "--html", "-", cwd=tmp_path).stdout.decode()
+        check("page of " + name, ("\\nreplayed\\n" in page) == (name == "replay"), page[-3000:])
+
+
 def test_words_around():
     """The turns of a work are counted through its loops; a reply without words says so; a title has no marks of Markdown."""
     def shown(name):

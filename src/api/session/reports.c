@@ -30,6 +30,7 @@ static pdl_fold *new_fold(const pdl_session *s, bool whole) {
     pdl_fold *f = pdl_fold_new(s->loaded.program, s->around.secrets, folder);
     pdl_fold_redact(f, pdl_session_redaction(s, PDL_SINK_trace));
     if (whole) pdl_fold_whole(f);
+    if (s->reports.times && !s->opt.reports.trace_recorded) pdl_fold_replayed(f);
     if (s->opt.reports.labels || s->rules.policies) pdl_fold_labels(f, put_origin, s);
     return f;
 }

@@ -147,6 +147,7 @@ static const pdl_trace_row trace_rows[] = {
     {"pdl__labels", UINT32_MAX},
     {"pdl__calls", UINT32_MAX},
     {"pdl__abandoned", UINT32_MAX},
+    {"pdl__replayed", UINT32_MAX},
     {"pdl__tool", BIT(call)},
     {"pdl__parsed", UINT32_MAX},
     {"pdl__shown", UINT32_MAX},

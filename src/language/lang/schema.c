@@ -229,6 +229,7 @@ static const struct {
     {"pdl__labels", "{}"},
     {"pdl__calls", "{'anyOf': [{'type': 'array', 'items': @BlockType}, {'type': 'null'}]}"},
     {"pdl__abandoned", "{'anyOf': [{'type': 'array', 'items': @BlockType}, {'type': 'null'}]}"},
+    {"pdl__replayed", "@OptionalBool"},
     {"pdl__tool", "@OptionalStr"},
     {"pdl__parsed", "{}"},
     {"pdl__shown", "@OptionalStr"},

@@ -461,6 +461,7 @@ pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const c
 void pdl_fold_redact(pdl_fold *f, const pdl_redaction *redaction) { f->redaction = redaction; }
 
 void pdl_fold_whole(pdl_fold *f) { f->whole = true; }
+void pdl_fold_replayed(pdl_fold *f) { f->replayed = true; }
 
 void pdl_fold_labels(pdl_fold *f, pdl_fold_label_fn *put, const void *user) {
     f->put_label = put;

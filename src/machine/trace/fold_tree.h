@@ -136,6 +136,7 @@ struct pdl_fold {
     size_t n_secrets; /* size of the register of secrets when the first node was written */
     bool began;       /* a node was written */
     bool whole;       /* only what the reference writes is written */
+    bool replayed;    /* the answers come from a recording */
     fold_node *root;
     fold_node *all;
     fold_node *queue, *queue_end;
@@ -230,7 +231,6 @@ pdl_val pdl_fold_hole_slot(size_t answer);      /* becomes a slot of a form (fol
 bool pdl_fold_is_slot(pdl_vref v, size_t *answer);
 /* Writes a hole. This is the function `other` of pdl_json_part. */
 bool pdl_fold_put_hole(void *user, pdl_vref v, unsigned depth, pdl_buf *out);
-
 enum {
     PDL_FOLD_JSON_FLAGS =
         PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT

@@ -580,6 +580,12 @@ static pdl_val own_fact(const view_of *v, const char *key) {
     return v->node->in_input ? as_input(v, x) : as_shown(v->fold, x);
 }
 
+/* Returns true for the outermost block of a replay, else absent. */
+static pdl_val replayed_of(const view_of *v) {
+    bool is_replay = v->fold->replayed && !v->fold->whole && v->node == v->fold->root;
+    return is_replay ? pdl_bool(true) : pdl_absent();
+}
+
 static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
     const view_of *v = user;
     pdl_fold_note_question(v->answers, (fold_question){.what = FOLD_ASKS_ENTRIES, .place = place});
@@ -600,6 +606,7 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
             dict = add(v, dict, "pdl__usage", usage_of(v));
         dict = add(v, dict, "pdl__calls", calls_of(v));
         dict = add(v, dict, "pdl__abandoned", abandoned_of(v));
+        dict = add(v, dict, "pdl__replayed", replayed_of(v));
         return add_timing(v, true, labels(v, dict));
     }
     }

@@ -624,6 +624,10 @@ void pdl_reading_facts(const pdl_reading *r, const pdl_view_source *s, pdl_str b
         pdl_put_unescaped(file_of(s), out);
     }
     put_took(all, between, out);
+    if (pdl_is_bool(pdl_box_get(&r->doc->boxes.p[0], "pdl__replayed"))) {
+        put_between(start, between, out);
+        PDL_PUT(out, "replayed");
+    }
     if (r->n_calls) {
         put_between(start, between, out);
         put_count(r->n_calls, "model call", "model calls", out);
