@@ -72,7 +72,7 @@ typedef struct pdl_blockinfo {
     const pdl_block *block;
     pdl_seg seg;
     uint32_t index;        /* used by SEG_INDEX */
-    const char *name;      /* for SEG_NAME and SEG_DEFS: text of the segment, in the arena */
+    const char *name;      /* for SEG_NAME and SEG_DEFS: text of the segment, interned */
     pdl_val role;          /* a text; absent when the role is inherited */
     bool no_result;        /* `contribute` does not name the result */
     bool adds_no_messages; /* `contribute` does not name the context */

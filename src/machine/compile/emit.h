@@ -33,7 +33,7 @@ void pdl_emit_attr(pdl_emit *e, pdl_str name);
 uint32_t pdl_emit_add_const(pdl_emit *e, pdl_val v); /* takes v */
 uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type);
 pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s);
-const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-terminated */
+const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* interned text, NUL-terminated */
 
 /* There is emit_OP(e, operands) for each row of ops.def. Each returns the index of its instruction.
  * A target that is unknown is PDL_LATER and patched later. */
@@ -88,10 +88,11 @@ bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
 /* Filters the value on the stack by a FILTER chain. The innermost obj of the chain is NULL. */
 void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
-/* These emit trees and small leaf blocks (emit_data.c). */
+/* Emits a tree of data (emit_data.c). */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
-/* Emits the parts of retry, budget or an aggregator in the order of records.def; a part that is not
- * written gets its default, or is absent. base is the struct into which the field was read. */
+/* Emits the parts of retry, budget, endorse or an aggregator in the order of records.def; a part
+ * that is not written gets its default, or is absent. base is the struct into which the field was
+ * read. */
 void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base);
 /* Does the same as pdl_emit_tree. Errors of expressions in t get the place loc. */
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc);

@@ -43,7 +43,7 @@ static bool may_call(const pdl_tree *t) {
     return source.n && memchr(source.p, '(', source.n);
 }
 
-/* Sets *found when another attempt may print another text. That is so when the block contains a
+/* Sets *found when another attempt may print another text. This is so when the block contains a
  * model, code or a read, or may reach one: through a function, a call in an expression, or another
  * file. */
 static void find_changing(void *user, const pdl_block *b) {
@@ -332,7 +332,7 @@ static void emit_fields_after(pdl_emit *e, const pdl_block *b) {
 #undef AFTER
 }
 
-/* Emits a plain value in a list. It makes a message and output, but no record of a block. */
+/* Emits a plain value, which makes a message and output, but no record of a block. */
 static void emit_plain(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info) {
     pdl_emit_tree(e, PDL_AS(scalar, b)->value);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);

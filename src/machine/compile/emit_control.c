@@ -71,8 +71,8 @@ void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info) {
 
 static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
 
-/* Emits the names and lists of `for`, the bound, and the reducing function, which is deepest on the
- * stack. */
+/* Emits the names and lists of `for`, the bound, and the reducing function. FORS takes all but the
+ * function from the stack. */
 static void emit_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors,
                            const pdl_text_field *index, const pdl_tree *max, const pdl_join *join) {
     pdl_fors_info *info = pdl_arena_new(e->a, pdl_fors_info);
@@ -160,7 +160,7 @@ static bool all_ignore_context(const pdl_blocks *items) {
     return true;
 }
 
-/* A kind that is NEUTRAL in blocks.def needs no line here. */
+/* Returns true when nothing in this field of b can see the background. */
 static bool field_ignores_context(const pdl_block *b, const pdl_field *f) {
     const void *at = pdl_field_at(b, f);
     switch (pdl_field_forms[f->type].holds) {

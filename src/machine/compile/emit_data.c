@@ -178,8 +178,7 @@ static void emit_import(pdl_emit *e, const pdl_block *b) {
     else
         emit_STDLIB(e);
     emit_IMPORT(e, b);
-    /* for a file whose name is known, IMPORT_KNOWN jumps here: its object was printed by the first
-     * import */
+    /* IMPORT_KNOWN jumps over this instruction, because the first import has printed the object */
     emit_EMIT(e, false);
     pdl_emit_patch(e, known);
 }

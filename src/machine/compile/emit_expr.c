@@ -59,8 +59,9 @@ static pdl_callsig *emit_args(pdl_emit *e, const pdl_xargs *args) {
     return s;
 }
 
-/* Finds the variable at the beginning of a chain of attributes and items. A mutating method changes
- * its receiver, which is then stored along this chain. */
+/* Returns true when x is a variable, or a chain of attributes and items that begins with a
+ * variable. Sets *n_keys to the length of the chain. A mutating method changes its receiver, which
+ * is then stored along this chain. */
 static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
     *n_keys = 0;
     while (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM) {
@@ -71,7 +72,7 @@ static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
     return x->kind == PDL_X_NAME && *n_keys < 32;
 }
 
-/* Emits the keys of the path, the outermost key first. */
+/* Emits the keys of the path, beginning with the key next to the variable. */
 static void emit_path_keys(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *chain[32];
     size_t n = 0;
@@ -361,7 +362,8 @@ void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
     PDL_BUG("expression kind %d", (int)x->kind);
 }
 
-/* Emits a text with holes and without statements. Its pieces are pushed and joined at once. */
+/* Emits a text with holes and without statements. Its pieces are pushed and joined at once. Returns
+ * false when the text has statements. */
 static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
     for (uint32_t i = 0; i < seq->u.list.n; i++) {
         pdl_xkind k = seq->u.list.p[i]->kind;

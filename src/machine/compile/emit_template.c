@@ -88,8 +88,9 @@ static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     emit_CHOSEN_TEXT(e);
 }
 
-/* Filters the text of a body, which is on the stack. In a template whose output is escaped, the
- * text is marked as safe, because its parts were escaped already. */
+/* Collects the output of a body as a text on the stack, and filters it when there is a filter. In a
+ * template whose output is escaped, the text is marked as safe, because its parts were escaped
+ * already. */
 static void emit_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     emit_BUF_PUSH(e);

@@ -27,7 +27,7 @@
 /* COUNT: a number of values; SLOT: the number of a local variable */
 #define PARAM_COUNT , size_t c
 #define PARAM_SLOT  , uint32_t c
-/* a part of the program, which outlives the code */
+/* a part of the program or of the code, which outlives the instruction */
 #define PARAM_PTR(type)         , const type *c
 #define PARAM_PTR_OR_NULL(type) , const type *c
 

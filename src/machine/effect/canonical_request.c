@@ -9,15 +9,15 @@
 
 #include "base/banned.h"
 
-/* Returns true when the parameter does not change the question to the model. A parameter that only
- * chooses the form of the request counts as a change when `content` is set. */
+/* Returns true when the parameter does not change the question to the model. When `content` is set,
+ * a parameter of the kind SHAPES (control.def) changes the question. */
 static bool asks_the_same(pdl_str name, bool content) {
     pdl_control c;
     return pdl_control_find(name, &c) && c != PDL_CONTROL_PLACE &&
            !(content && c == PDL_CONTROL_SHAPES);
 }
 
-/* Returns the parameters of a model that belong to its identity. */
+/* Returns the parameters of a model call that belong to the question. */
 static pdl_val model_params(pdl_vref given, bool content) {
     pdl_val d = pdl_dict_new(pdl_dict_len(given));
     for (size_t i = 0; i < pdl_dict_len(given); i++) {

@@ -128,7 +128,7 @@ struct pdl_effect {
     uint32_t process, session;
     /* number of the particle that has its own PDL_SESSION; 0 when all particles share it */
     uint64_t own;
-    /* code in a worker made the request, so it may do only what that code may do */
+    /* code in a worker made the request; the effect may do only what the code may do */
     bool by_code;
     bool repeatable; /* the block or a policy says that the effect may be repeated without harm */
     bool continues;  /* for write: an earlier process began the file, so its content stays */
@@ -150,7 +150,7 @@ void pdl_effect_free(pdl_effect *e);
  * owns. */
 pdl_effect *pdl_effect_forward(const pdl_effect *e, pdl_effect_sink sink);
 
-/* The columns of effects.def for a kind. */
+/* The traits of a kind; effects.def explains them. */
 typedef enum {
     PDL_EFFECT_ACTS = 1,
     PDL_EFFECT_WAITS = 2,
@@ -203,9 +203,10 @@ pdl_val pdl_effect_http_reply(pdl_val given);
 PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* Appends the canonical JSON of a request of this kind without keys and control parameters (spec
- * execution 10.5), and without the secrets of the register, which may be NULL. This text is hashed
- * and stored. Values that are not JSON have a tagged form that pdl_effect_decode reads back. */
+/* Appends the canonical JSON of a request of this kind (spec execution 10.5) without secret keys,
+ * without parameters that do not change the question, and without the secrets of the register,
+ * which may be NULL. This text is hashed and stored. Values that are not JSON have a tagged form
+ * that pdl_effect_decode reads back. */
 PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
                                    const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 
@@ -214,9 +215,9 @@ PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
 pdl_val pdl_effect_error_facts(const pdl_err *err);
 /* Sets the facts of err from a dict of facts in JSON. Facts of another form are ignored. */
 void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
-/* Appends the canonical JSON of a model request, in which its place does not occur. The JSON
- * includes the parameters that configure the client but influence what the model reads (roles,
- * templates, another provider). This text is the key of the cache. */
+/* Does what pdl_effect_canonical does, but includes the parameters that configure the client and
+ * influence what the model reads (roles, templates, another provider). This text is the key of the
+ * cache. */
 PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
                                  pdl_err *err);
 /* Appends the reply of e for pdl_effect_read: without the secrets of the register, and with
@@ -224,7 +225,7 @@ PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets
 PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply,
                                       const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 /* These write any value as JSON text, and read it back without loss: a tuple is {"$pdl": "tuple",
- * ...}. But a function becomes its text, and a handle keeps only its number. */
+ * ...}. But a function becomes its text, and labels are lost. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Writes the value without the secrets of the register. */
 PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out,
@@ -284,8 +285,9 @@ struct pdl_world {
     pdl_world *next;
 };
 
-/* Each of these calls the member of its name in each world of the chain from w on; w may be NULL.
- * At most one world of a chain holds output; without one, pdl_world_put_output returns 0. */
+/* These call the member of the same name in the worlds of the chain from w on; w may be NULL. The
+ * functions that return bool return true when one of the worlds does. At most one world of a chain
+ * holds output; without one, pdl_world_put_output returns 0. */
 bool pdl_world_may_repeat(pdl_world *w, const pdl_effect *e);
 void pdl_world_charge(pdl_world *w, const pdl_effect *e, const pdl_reply *reply);
 bool pdl_world_has_output(pdl_world *w);

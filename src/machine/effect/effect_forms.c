@@ -2,8 +2,8 @@
  * gives its kind.
  *
  * The machine uses answers without further checks: it takes `content` of a model's reply as it is.
- * Worlds that are part of the program follow the table. A file or a host program may hold anything,
- * so their answers are checked against the table where they enter, and only there.
+ * Worlds that are a part of libpdl follow the table. A file or a host program may hold anything, so
+ * their answers are checked against the table where they enter, and only there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +31,8 @@ enum {
     OBJECT = 1 << 6,
     TEXTS = 1 << 7,
     VECTORS = 1 << 8,
-    /* DATA alone means a value of any kind. DATA with other kinds means a value of one of these
-     * kinds, whose parts are DATA. */
+    /* DATA alone means any value of JSON. DATA with other kinds means a value of one of these
+     * kinds, whose parts are values of JSON. */
     DATA = 1 << 9,
     ANY = 1 << 10,
     MISSING = 1 << 11,
@@ -162,8 +162,7 @@ bool pdl_effect_begins_session(const pdl_effect *e) {
 static bool is_text(pdl_vref v) { return pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_SAFE); }
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 
-/* Returns true for values of JSON. The depth is bounded by the text from which v was read, or by
- * the host program that built v. */
+/* Returns true for values of JSON that are not nested deeper than PDL_MAX_JSON_DEPTH. */
 static bool is_data(pdl_vref v, unsigned depth) {
     if (depth > PDL_MAX_JSON_DEPTH) return false;
     if (pdl_is_list(v)) {

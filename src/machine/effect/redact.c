@@ -43,7 +43,7 @@ typedef struct edge {
 
 struct pdl_secrets {
     bool begins[256]; /* bytes with which a secret begins */
-    edge *edges;      /* a power of two */
+    edge *edges;      /* hash table with cap slots; cap is a power of two */
     size_t n_edges, cap;
     /* flags ENDS, GOES_ON, FIRST of each node; the first node is the root */
     PDL_VEC(unsigned char) nodes;
@@ -214,7 +214,7 @@ static int32_t unicode_at(walk *w, size_t at, size_t *n) {
 
 /* Reads the letter of an escape, after its backslashes. */
 static bool take_escape(walk *w) {
-    /* the last character is a NUL */
+    /* the letter 0 means the NUL that ends controls */
     static const char letters[] = "ntrbf0", controls[] = "\n\t\r\b\f";
     char c = w->t.p[w->at], utf8[4];
     const char *known = c ? strchr(letters, c) : NULL;
@@ -320,8 +320,8 @@ static bool take_entity(walk *w, bool deep) {
     return taken != 0;
 }
 
-/* Takes c, which is the character at w->at of the text. It begins a character of the secret in this
- * spelling. */
+/* Reads the next character of a secret in this spelling. c is the character of the text at w->at.
+ * Returns false when no secret continues with this character. */
 static bool take_written(walk *w, char c, writing how) {
     bool entities = how == ENTITIES || how == ENTITIES_DEEP;
     if (entities && (c == '&' || c == '\\') && take_entity(w, how == ENTITIES_DEEP)) return true;
@@ -368,7 +368,6 @@ static bool may_begin(const pdl_secrets *s, char c) {
     return s->begins[(unsigned char)c] || c == '\\' || c == '%' || c == '&';
 }
 
-/* Returns the length of the longest match over all spellings. */
 size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut) {
     walk w = {.s = s, .t = t};
     size_t best = 0;
@@ -568,8 +567,8 @@ static pdl_val redacted_dict(redaction *h, pdl_vref v, bool headers) {
     return all;
 }
 
-/* A value that JSON does not have is written as its text. Returns this text if it has a secret;
- * else absent. */
+/* A value that JSON does not have is written as its text. Returns this text, redacted, when it has
+ * a secret; otherwise absent. */
 static pdl_val redacted_other(redaction *h, pdl_vref v) {
     pdl_err ignored = {0};
     if (!pdl_is(v, PDL_V_TUPLE) && !pdl_is(v, PDL_V_SET) && !pdl_is(v, PDL_V_BYTES) &&

@@ -56,8 +56,7 @@ static group *group_of(lines *l, pdl_str prefix, pdl_str key) {
     return g;
 }
 
-/* Returns the offset after the quote that ends the text which begins at i, or the end of the
- * line. */
+/* Returns the offset of the quote that ends the text which begins at i, or the end of the line. */
 static size_t text_end(pdl_str line, size_t i) {
     while (i < line.n && line.p[i] != '"') i += line.p[i] == '\\' && i + 1 < line.n ? 2 : 1;
     return i;
@@ -77,8 +76,8 @@ static pdl_str prefix_of(pdl_str line) {
     return pdl_str_sub(line, 0, i);
 }
 
-/* Reads a text that the log has cut, and removes the end if that may be the beginning of a secret.
- * Later texts under the same key do not continue the cut text. */
+/* Reads a text whose end the log has cut off. Removes its secrets, and the end of the text when a
+ * secret may begin there. Later texts under the same key do not continue the cut text. */
 static void read_cut(lines *l, size_t start, pdl_str text) {
     bool cut;
     for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
@@ -127,7 +126,7 @@ static size_t token_at(const group *g, size_t i) {
     return low;
 }
 
-/* Removes the bytes [from, to) of a group's text from their lines. */
+/* Removes the bytes [from, to) of a group's text from the lines. */
 static void take_out(lines *l, const group *g, size_t from, size_t to) {
     bool shown = true;
     for (size_t k = token_at(g, from); k < g->tokens.n && g->tokens.p[k].at < to; k++) {

@@ -61,8 +61,7 @@ bool pdl_is_secret_key(pdl_str name) {
            contains_nocase(name, PDL_STR("key"));
 }
 
-/* Returns false for the headers that every client sends. All other headers may have any content
- * that the user gives them. */
+/* Other headers than these may have any content that the user gives them. */
 bool pdl_is_secret_header(pdl_str name) {
     static const char *const shown[] = {
         "Accept",
@@ -97,7 +96,8 @@ static bool is_shown_part(pdl_str name) {
 /* --- addresses -------------------------------------------------------------------------------- */
 
 /* The parts of a URL, borrowed. `user` precedes the @, with colon and password. `query` follows the
- * question mark, and `fragment` follows the number sign. All are empty when the text is not a URL.
+ * question mark, and `fragment` follows the number sign. Without "://" in the text, `scheme` and
+ * `user` are empty.
  */
 typedef struct address {
     pdl_str scheme, user, rest, query, fragment;
@@ -193,8 +193,8 @@ static void note_decoded(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-/* Registers the user information of a URL in three forms: as it is written, the password alone, and
- * the form that the header of the request has. A user without a password is a token. */
+/* Registers the user information of a URL in three forms: decoded, the password alone, and the
+ * Base64 form that the header of the request has. A user without a password is a token. */
 static void note_user(pdl_secrets *s, pdl_str user) {
     size_t colon = pdl_str_find(user, PDL_STR(":"), 0);
     pdl_buf plain = PDL_BUF, header = PDL_BUF;
@@ -282,7 +282,7 @@ void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value) {
     if (s && a.has_user) note_user(s, a.user);
 }
 
-/* Registers the values of cookies such as "a=1; b=2", too. */
+/* Registers each value of cookies such as "a=1; b=2". */
 static void note_cookies(pdl_secrets *s, pdl_str text) {
     while (text.n) {
         size_t end = pdl_str_find(text, PDL_STR(";"), 0),
@@ -423,8 +423,8 @@ void pdl_secrets_note_parameters(pdl_secrets *s, pdl_vref parameters) {
     if (s) note_params(s, parameters, 0);
 }
 
-/* Returns true for a text that may be a key: it is long, has letters and digits, and neither blanks
- * nor percent-encoded characters. */
+/* Returns true for a text that may be a key: it is long, has letters and digits, and has only
+ * characters that occur in keys. */
 static bool is_like_key(pdl_str s) {
     enum { SHORTEST = 16 };
     bool letter = false, digit = false;

@@ -31,7 +31,8 @@ typedef struct pdl_secrets pdl_secrets;
 pdl_secrets *pdl_secrets_new(void);
 void pdl_secrets_free(pdl_secrets *s); /* s may be NULL, as in every function here */
 bool pdl_secrets_any(const pdl_secrets *s);
-/* Returns a number that increases whenever a text is registered for the first time. */
+/* Returns a number that increases when a new text is registered, unless the text is the beginning
+ * of a registered one. */
 size_t pdl_secrets_size(const pdl_secrets *s);
 
 /* --- registering secrets (secret.c) ----------------------------------------------------------- */
@@ -41,8 +42,8 @@ void pdl_secrets_add(pdl_secrets *s, pdl_str text);
 /* Does what pdl_secrets_add does, but returns false when it was called with this text before. A
  * text that is too long to be remembered as a whole always counts as new. */
 bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text);
-/* Registers text unless it is too short, or is the placeholder that manuals of local servers give
- * for a key that is not checked. */
+/* Registers text unless it is too short, or is a placeholder that manuals of local servers give for
+ * a key that is not checked. */
 void pdl_secrets_note(pdl_secrets *s, pdl_str text);
 /* Registers the value of an environment variable when its name indicates a secret, and the user and
  * password of a URL in it. */
@@ -52,16 +53,17 @@ bool pdl_is_secret_variable(pdl_str name);
 /* Registers the value of a header, without a first word such as "Bearer", unless headers of that
  * name are shown. */
 void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value);
-/* Registers user and password of a URL, and secrets of its query. */
+/* Registers user and password of a URL, the parameters of its path, the values of its query and its
+ * fragment. */
 void pdl_secrets_note_address(pdl_secrets *s, pdl_str url);
 /* Registers parts of a model's name that look like keys of services, which a user put into the
  * wrong field. */
 void pdl_secrets_note_model(pdl_secrets *s, pdl_str name);
 /* Registers keys, headers and URLs among the parameters of a model, also those of its fallbacks. */
 void pdl_secrets_note_parameters(pdl_secrets *s, pdl_vref parameters);
-/* Registers secrets of a request to the web: headers, user and password, and those parts of the
- * query whose name or form is that of a key. Other parts of a query are what the program asks for,
- * such as the words of a search. */
+/* Registers secrets of a request to the web: headers, user and password, parameters of the path,
+ * and those parts of the query whose name or form is that of a key. Other parts of a query are what
+ * the program asks for, such as the words of a search. */
 void pdl_secrets_note_page(pdl_secrets *s, pdl_vref request);
 
 /* --- places that are secret by their name (secret.c) ------------------------------------------ */
@@ -69,12 +71,12 @@ void pdl_secrets_note_page(pdl_secrets *s, pdl_vref request);
 /* Returns true for parameters of a model whose value is secret: those of control.def. */
 bool pdl_is_secret_parameter(pdl_str name);
 /* Returns true for names of parameters and headers whose values do not belong to the question
- * (api_key, token, ...authorization..., ...key). */
+ * (api_key, token, ...authorization..., ...key...). */
 bool pdl_is_secret_key(pdl_str name);
-/* Returns true for all headers except the headers that every client sends. */
+/* Returns true for all headers except some well-known headers that have no key. */
 bool pdl_is_secret_header(pdl_str name);
-/* Appends a URL for display. Its user, its password and the values of its query are replaced by
- * ***. */
+/* Appends a URL for display. Its user and password, the parameters of its path, most values of its
+ * query and its fragment are replaced by ***. */
 void pdl_address_put(pdl_str url, pdl_buf *out);
 
 /* --- redaction (redact.c) --------------------------------------------------------------------- */
@@ -87,7 +89,8 @@ void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *us
  * redacted, too. */
 void pdl_redact_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 /* Redacts all texts in lists and dicts, also keys, and replaces texts at secret places. Parts that
- * are nested deeper than JSON may be do not change. Takes v. */
+ * are nested deeper than JSON may be do not change. Takes v. Returns null when the walk was
+ * cancelled. */
 pdl_val pdl_redact_val(const pdl_secrets *s, pdl_val v);
 
 /* Redacts a text that arrives in pieces. The possible beginning of a secret is held back, a few

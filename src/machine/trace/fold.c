@@ -211,8 +211,8 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     pdl_fold_node_over(f, n);
 }
 
-/* Returns the message of an error, which may be text that the trace does not show. Owned. e is the
- * effect that failed; NULL when no effect failed. */
+/* Returns the message of an error, or the mark of the redaction when the trace does not show this
+ * text. Owned. e is the effect that failed; NULL when no effect failed. */
 static char *failure_text(const pdl_fold *f, const pdl_err *err, const pdl_effect *e) {
     if (!err || !err->msg) return pdl_str_dup(PDL_STR(""));
     pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
@@ -246,8 +246,9 @@ static bool stays_for_all_attempts(const char *key, bool kept) {
     return PDL_STR_IN(pdl_str_of(key), keys);
 }
 
-/* Forgets the usage and the times of a failed attempt that the trace shows. Only the call of a
- * model has a separate time for each attempt; other blocks began with their first attempt. */
+/* Moves the usage of a failed attempt that the trace shows to `kept`, and forgets the times of the
+ * attempt. Only the call of a model has a separate time for each attempt; other blocks began with
+ * their first attempt. */
 static void forget_attempt(fold_node *n, int64_t now) {
     n->kept.counts[0] += n->usage[0];
     n->kept.counts[1] += n->usage[1];

@@ -38,7 +38,7 @@ typedef struct form_slot {
     unsigned depth; /* number of containers of the block that are around the slot */
 } form_slot;
 
-/* The state of an answer: it is missing, or it has one of these kinds. */
+/* The state of an answer: missing, null, or any other value. */
 typedef enum { ANSWER_ABSENT, ANSWER_NULL, ANSWER_VALUE } presence;
 typedef struct form_answer {
     const char *key;
@@ -180,7 +180,8 @@ static fold_form *form_made(const pdl_fold *f, fold_forms *all, const fold_form_
     return &all->form[to];
 }
 
-/* Finds the form for this execution, and fills it with the answers in a. */
+/* Notes the answers of this execution in a. Returns the form that fits them; NULL when no form can
+ * be made. */
 static const fold_form *form_for(const pdl_fold *f, fold_forms *all, const fold_form_calls *calls,
                                  fold_answers *a) {
     for (size_t i = 0; i < all->questions.n; i++) calls->ask(calls->user, &all->questions.p[i], a);

@@ -213,8 +213,8 @@ void pdl_fold_note_dropped(fold_node *n, const fold_node *last) {
         if (c != last) subtract_usage(&n->dropped, &c->dropped);
 }
 
-/* Marks nodes of a failed attempt, children first. A node that is still running, or is in the
- * queue, is freed later. C depth: FOLD_DEEPEST. */
+/* Takes n and the nodes below n out of the tree and frees them. A node that is still running, or is
+ * in the queue, is freed later. C depth: FOLD_DEEPEST. */
 static void give_up(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
@@ -407,7 +407,7 @@ void pdl_fold_node_over(pdl_fold *f, fold_node *n) {
         give_up(f, n);
         return;
     }
-    for (fold_node *c = n->first; c; c = c->next) { /* frees parts that were cancelled */
+    for (fold_node *c = n->first; c; c = c->next) { /* writes parts that were cancelled */
         if (c->over) continue;
         write_all(f, c);
         c->silent = true;

@@ -4,8 +4,9 @@
  * byte is the kind of the hole; 16 bytes follow. HOLE_ASIDE refers to spilled text by position and
  * length. HOLE_WRITTEN is a block that was not executed at this position. The hole will show the id
  * of the block's last execution, which is known only at the end; it contains an index of
- * pdl_fold.written. HOLE_TAKEN does the same for a case of a match. In the tree of a node that is
- * being written holes are objects of a private class, which no program can make.
+ * pdl_fold.written. HOLE_TAKEN says whether a case of a match was taken, which is also known only
+ * at the end. In the tree of a node that is being written holes are objects of a private class,
+ * which no program can make.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -194,7 +195,7 @@ void pdl_fold_add_item(pdl_fold *f, fold_series *to, const pdl_buf *text) {
 /* --- secrets that became known when text was written already ---------------------------------- */
 
 /* Each string of the JSON that was written is compared with the register of secrets once more.
- * Invariant: string has no closing quote. */
+ * Invariant: the redactor never gets the quote that ends a string. */
 typedef struct late {
     pdl_fold_put_fn *put;
     void *user;

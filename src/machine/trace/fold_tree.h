@@ -107,7 +107,7 @@ typedef struct fold_node {
     bool plain;             /* the node has only messages and values; set when it is written */
     bool waits;             /* the node is a model that waits for its reply */
     bool queued, written;
-    bool given_up;   /* part of a failed attempt; freed when nothing refers to it */
+    bool given_up;   /* the node has left the tree; freed when nothing refers to it */
     bool is_attempt; /* the node is being written as a failed attempt */
 } fold_node;
 

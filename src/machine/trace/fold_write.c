@@ -118,7 +118,7 @@ static pdl_val resolved(pdl_vref v) {
 static pdl_val settled(pdl_fold *f, pdl_vref v) { return as_shown(f, resolved(v)); }
 
 /* Returns a list of messages in the form that the trace has. When the list repeats an earlier list,
- * it names the block that has the earlier one. Takes v. */
+ * the result names the block that has the earlier list. Takes list. */
 static pdl_val messages(const view_of *v, const fold_own *own, fold_list which, pdl_val list) {
     pdl_val id;
     size_t n = pdl_fold_same(v->fold, v->node, own, which, list, &id);
@@ -186,8 +186,8 @@ static bool shows_source(const view_of *v, const fold_node *input) {
            k != PDL_BLOCK_data && !pdl_is_absent(fact_of(v->node, "pdl__model_input", 0));
 }
 
-/* Returns a block that was not executed here, in the form of traces, with the id of its last
- * execution at another position, as in the reference. */
+/* Returns the text of a child that was executed here. Any other child is shown with the id of its
+ * last execution at another position, as in the reference; a scalar is absent. */
 static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key,
                     uint32_t index) {
     const view_of *v = user;
@@ -219,8 +219,8 @@ static pdl_val id_of(const pdl_block *b, const pdl_path *p) {
 
 static pdl_path *place_of(const fold_node *n) { return n->place ? n->place : n->path; }
 
-/* Returns the id and the context of a model. An id that was cut is left out, because several ids
- * may begin in the same way. */
+/* Returns the id and the context of a model. When the id was cut, the context is absent, because
+ * several ids may end in the same way. */
 static fold_own own_of(pdl_vref id, pdl_vref context) {
     fold_own own = {id, context};
     if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) own.context = pdl_absent();
@@ -235,7 +235,7 @@ static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
 
 /* --- what was not executed -------------------------------------------------------------------- */
 
-/* A view of the whole program, in its state at the end of the run. */
+/* The state of a view of a block that was not executed at this position. */
 typedef struct end_of {
     const pdl_fold *fold;
     pdl_str name; /* name of the block that is being written; p is NULL when it has none */
@@ -292,8 +292,8 @@ bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *ou
 
 /* --- match ------------------------------------------------------------------------------------ */
 
-/* Returns the facts of a case: whether its pattern matches, whether its guard is true, whether it
- * was taken. Absent when the case was not tried. */
+/* Returns the fact of a case that key names: whether its pattern matches, whether its guard is
+ * true, or whether the case was taken. Absent when the case was not tried. */
 static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
@@ -567,8 +567,8 @@ static pdl_val labels(const view_of *v, pdl_val dict) {
     return add(v, dict, "pdl__labels", out);
 }
 
-/* Returns a fact that the reference does not write; absent when it is not shown. FOLD_TOOL is shown
- * by a `call` block; for a call in an expression, the body of the function shows it instead. */
+/* Returns a fact that the reference does not write; absent when it is not shown. A `call` block
+ * shows FOLD_TOOL; for a call in an expression, call_value adds FOLD_TOOL instead. */
 static pdl_val own_fact(const view_of *v, const char *key) {
     bool of_call = strcmp(key, FOLD_TOOL) == 0;
     if (v->fold->whole || (of_call && v->node->block->kind != PDL_BLOCK_call)) return pdl_absent();

@@ -13,7 +13,7 @@
 #include "trace/event.h"
 
 typedef struct pdl_progress {
-    uint64_t done, open, failed; /* number of calls that ended well */
+    uint64_t done, open, failed; /* numbers of calls that ended well, are open, or failed */
     /* number of failures that the program handles, by another attempt or a fallback */
     uint64_t retried;
     uint64_t asking; /* number of questions to a person that wait for an answer */

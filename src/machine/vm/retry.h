@@ -39,7 +39,7 @@ pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_er
 void pdl_vm_retry_again(pdl_fiber *f, uint32_t attempt);
 /* Executes EXPECT_RETRY. Returns false when there is no further attempt. */
 bool pdl_vm_expect_retry(pdl_fiber *f);
-/* Returns true when `retry.exceptions` with this class name names the error. */
+/* Returns true when the class name in `retry.exceptions` includes the error. */
 bool pdl_vm_err_matches(const pdl_err *e, pdl_str class_name);
 
 #endif

@@ -48,7 +48,7 @@ double pdl_run_random(void *run);
 /* These functions are in block_budget.c. */
 void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; may be NULL */
 /* Counts `turns` of a loop in which the fiber requested no effect. Fails with an error of kind
- * budget when its time is over. */
+ * budget when the time of the budget is over. */
 PDL_MUST bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err);
 /* Called when the fiber requests an effect that takes time. Effects check the budget themselves. */
 void pdl_run_mark_progress(pdl_fiber *f);

@@ -50,8 +50,8 @@ typedef struct pdl_run_fibers {
 /* Takes the next runnable fiber from the queue; NULL when all fibers wait. */
 pdl_fiber *pdl_run_next_fiber(pdl_run *r);
 void pdl_run_fibers_end(pdl_run_fibers *f);
-/* Returns true when the ends of the queue agree, and at most as many fibers have a slot as were
- * parked. */
+/* Returns true when the ends of the queue agree, and the heads of the parked fibers are within
+ * their lists. */
 bool pdl_run_fibers_ok(const pdl_run_fibers *f);
 
 typedef struct pdl_usage {

@@ -220,7 +220,7 @@ pdl_label pdl_run_seen(const pdl_run *r);
 bool pdl_run_is_replayable(const pdl_run *r);
 /* Returns the place of the factor that made the score -infinity; all-zero when no factor did. */
 pdl_loc pdl_run_impossible(const pdl_run *r);
-/* Returns {model_calls, completion_tokens, prompt_tokens}. */
+/* Sets the numbers of model calls, and of the tokens of answers and of prompts. */
 void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt);
 /* Called after FAIL. Borrowed. */
 const pdl_err *pdl_run_error(const pdl_run *r);

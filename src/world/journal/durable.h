@@ -156,8 +156,7 @@ void pdl_durable_ends(pdl_durable *d);
 /* Returns true when poll can deliver answers without waiting. */
 bool pdl_durable_is_ready(const pdl_durable *d);
 
-/* --- runs of a server: one file, one sync for all in a turn (server_runs.c)
- * ------------------------- */
+/* --- runs of a server: one file, one sync for all in a turn (server_runs.c) ------------------- */
 
 /* How the journal of a server is opened. */
 typedef struct pdl_durable_server {
@@ -187,11 +186,11 @@ typedef enum {
  * the file has only their hashes. *answer is set for PDL_KEYED_ANSWERED. */
 PDL_MUST bool pdl_durable_keyed(pdl_durable *server, pdl_str key, pdl_str body, pdl_keyed *out,
                                 pdl_buf *answer, pdl_err *err);
-/* Opens a new run for the key, or continues it. index: its number among the runs of this key.
- * Errors: runtime (an action began and was not finished), io. */
+/* Opens a new run for the key, or continues the run of this key. index: the number of the run among
+ * the runs of this key. Errors: runtime (an action began and was not finished), io. */
 PDL_MUST bool pdl_durable_join(pdl_durable *server, pdl_str key, pdl_str body, uint32_t index,
                                pdl_durable **out, pdl_err *err);
-/* Ends a run. answer: the JSON to store. When its p is NULL, the run has failed; when the key is
+/* Ends a run. answer: the JSON to store. When answer.p is NULL, the run has failed; when the key is
  * sent again, the run continues and executes the failed call again. The caller closes the run. */
 void pdl_durable_answered(pdl_durable *run, pdl_str answer, const pdl_err *why);
 
@@ -261,8 +260,8 @@ PDL_MUST bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str tex
 /* In a copy that a replay has used, forgets the requests that the recording could not answer.
  * Error: io. */
 PDL_MUST bool pdl_durable_forget_unanswered(pdl_str path, pdl_err *err);
-/* Removes the journal and the files of SQLite beside it. Error: runtime while the run is in
- * progress. */
+/* Removes the journal and the files of SQLite beside it. Errors: runtime (the run is in progress,
+ * or the file is not a journal), io. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
 
 /* An effect of a run, for lists in the order of time. */

@@ -9,8 +9,8 @@
 #include "journal/durable.h"
 
 /* Returns the first of these that is known: $PDL_RUNS, $XDG_STATE_HOME/pdl/runs,
- * ~/.local/state/pdl/runs. Makes the folder when it does not exist. Owned. Errors: io, config (none
- * of these variables is set). */
+ * ~/.local/state/pdl/runs. Makes the folder when it does not exist. Owned. Errors: usage (the
+ * folder cannot be made), config (none of these variables is set). */
 PDL_MUST bool pdl_runs_folder(char **out, pdl_err *err);
 /* Finds the folder of runs without making it. Returns false when it does not exist. *out is
  * owned. */
@@ -23,8 +23,8 @@ void pdl_runs_make_id(char out[40]);
 char *pdl_runs_path(const char *folder, pdl_str id);
 
 /* Returns the journal of an id or of a file (a name that has a slash or exists). Owned. Errors:
- * usage (the name is neither an id nor a file), runtime (there is no such run), those of the
- * folder. */
+ * usage (the name is neither an id nor a file, or there is no such run), io, those of the folder.
+ */
 PDL_MUST bool pdl_runs_find(pdl_str name, char **out, pdl_err *err);
 
 /* Callbacks for the runs of a folder. */

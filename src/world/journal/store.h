@@ -83,7 +83,7 @@ typedef struct store_effect {
 
 /* Writes the row. A row whose state is not OPEN is written whole. *id: the id of the new row. */
 PDL_MUST bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *err);
-/* Writes `end` and the members below it to the row e->id. */
+/* Writes `end`, and the members from end_clock on except `again`, to the row e->id. */
 PDL_MUST bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err);
 PDL_MUST bool pdl_store_attempt(pdl_store *s, int64_t effect, int64_t number, double at, int status,
                                 pdl_err *err);
@@ -105,7 +105,7 @@ PDL_MUST bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn,
 
 /* Changes the place of the row to e->place and e->seq, and sets its key and parent_key. */
 PDL_MUST bool pdl_store_move(pdl_store *s, const store_effect *e, pdl_err *err);
-/* Stores the number of the last row; 0 when there is none. */
+/* Sets *id to the number of the last row; 0 when there is none. */
 PDL_MUST bool pdl_store_last(pdl_store *s, int64_t *id, pdl_err *err);
 
 /* Removes this effect and all effects that began later. */

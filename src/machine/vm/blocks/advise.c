@@ -74,7 +74,7 @@ static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-/* Returns the value with which a promise was filled. */
+/* Returns the value with which a promise was filled, and v when it is no such promise. */
 static pdl_vref settled(pdl_vref v) {
     bool is_filled = pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED;
     return is_filled ? pdl_promise_of(v)->value : v;

@@ -1,4 +1,4 @@
-/* endorse.c -- endorsement by a block: the only way in which a value loses labels.
+/* endorse.c -- endorsement by a block: the only way in which a value loses origins.
  *
  * The check is a part of the program: if it fails, the block fails, whether a policy is in force or
  * not. Only a policy defines labels, so the policy is asked what the names in the block mean, and

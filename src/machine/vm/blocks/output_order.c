@@ -86,8 +86,8 @@ static void item_free(pdl_run *r, pdl_outitem *i) {
     pdl_free(i);
 }
 
-/* Frees a list of items. The items in their queues are put before the rest of the list. With
- * recursion instead, the C stack would be as deep as the calls of the program. */
+/* Frees a list of items. The items in the queue of an item are put before the rest of the list.
+ * With recursion instead, the C stack would be as deep as the calls of the program. */
 static void items_free(pdl_run *r, pdl_outitem *first) {
     while (first) {
         pdl_outitem *i = first;
@@ -412,8 +412,8 @@ static bool is_answered(const pdl_inflight *c) {
     return !c || (c->done && !c->failed && !c->refused);
 }
 
-/* Returns true when all of the item can be printed once its calls have ended. Like flush, it does
- * not recurse in C. */
+/* Returns true when the item is complete: its calls were answered, and its queues have ended. Like
+ * flush, it does not recurse in C. */
 static bool is_whole(const pdl_outitem *item) {
     const pdl_outitem *i = item;
     for (const pdl_outq *q = NULL;;) {

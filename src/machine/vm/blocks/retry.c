@@ -418,7 +418,7 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     a->pdl_error = pdl_keep(old);
     f->scope = pdl_scope_put(f->scope, name, error_value(f, &a->err));
     a->in_fallback = true;
-    /* The budget that was exceeded does not limit the fallback. */
+    /* The budget of the block does not limit the fallback. */
     if (block(f)->budget) pdl_vm_set_budget(f, block(f)->budget->up);
     path_again(block(f));
     f->print = block(f)->print;
@@ -547,7 +547,6 @@ pdl_step pdl_op_EXPECT_DONE(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* Ends the evaluation of all expectations. */
 bool pdl_vm_expect_retry(pdl_fiber *f) {
     const pdl_attempts *a = block(f)->attempts;
     assert(a); /* RETRY_INIT has made it */
@@ -572,7 +571,7 @@ static void end_unmet(pdl_fiber *f, const pdl_handler *h) {
     }
 }
 
-/* Restores the handler's state and starts the attempt again, as a failure does. */
+/* Restores the handler's state and starts the next attempt, as a failure does. */
 void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     pdl_drop(pop(f)); /* this is the result that did not satisfy the expectations */

@@ -237,9 +237,9 @@ static bool is_owned(pdl_effect_kind kind) {
     return kind == PDL_EFFECT_model || pdl_effect_has(kind, PDL_EFFECT_LATE);
 }
 
-/* Returns true when an unused failure is an error. A failed call of an object or a tool is an error
- * like a Python exception. A failed model call with an unused answer is not an error (spec
- * execution L1), and a failed attribute is undefined. */
+/* Returns true when an unused failure is an error. A failed call of an object, a tool or a web
+ * server is an error like a Python exception. A failed model call with an unused answer is not an
+ * error (spec execution L1), and a failed attribute is undefined. */
 static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {
     return kind == PDL_EFFECT_tool || kind == PDL_EFFECT_http ||
            (kind == PDL_EFFECT_object && pdl_text_is(pdl_dict_getz(request, "op"), "call"));
@@ -417,7 +417,7 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
              raw = pdl_dict_getz(v, "raw");
     pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
     pdl_err ignored = {0};
-    /* The text was not delivered in pieces. */
+    /* A content that is not a text has no pieces, so its text becomes one piece here. */
     pdl_buf whole = PDL_BUF_INIT(PDL_MAX_TEXT);
     if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &whole, &ignored))
         pdl_err_fini(&ignored);
@@ -526,7 +526,7 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err_fini(&err);
 }
 
-/* Reports that code has left something outside of the run. */
+/* Reports when code has left something outside of the run. */
 static void note_state(pdl_run *r, const pdl_effect *e, const pdl_reply *reply, pdl_loc loc) {
     bool is_object = !pdl_is_absent(reply->value) && pdl_vm_has_object(reply->value);
     if (is_object || pdl_effect_uses_session(e)) pdl_run_cannot_copy(r, loc);

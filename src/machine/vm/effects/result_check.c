@@ -55,8 +55,8 @@ static pdl_vref finish_reason(pdl_vref reply) {
     return any ? pdl_member(pdl_list_at(choices, 0), "finish_reason") : pdl_absent();
 }
 
-/* Adds to a type error that the model refused to answer or that its answer was cut: such an answer
- * fits no spec, and the type error alone would not say why. */
+/* Adds to the error of a parser or spec that the model refused to answer or that its answer was
+ * cut: the error alone would not say why the answer does not fit. */
 static void report_end(pdl_vref reply, pdl_err *err) {
     enum { SHOWN = 1000 };
     pdl_vref reason = finish_reason(reply);
@@ -160,7 +160,7 @@ bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf 
     return !found.fits && problems->n > 0;
 }
 
-/* Applies parser and spec in order; each stage takes the value of the previous one. */
+/* Applies the parser or the spec of a stage to the value of the stage before it, or of the call. */
 void pdl_vm_run_stage(pdl_run *r, pdl_stage *s, pdl_vref reply) {
     pdl_promise *in = pdl_promise_of(s->in);
     pdl_err err = {0};
@@ -194,8 +194,8 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s, pdl_vref reply) {
     pdl_err_fini(&err);
 }
 
-/* Adds a stage to the promise on top of the stack, which a call will fill. The promise of the stage
- * replaces it. */
+/* Adds a stage when the top of the stack is the promise of an open model call. The promise of the
+ * stage then replaces the top. Returns false in all other cases. */
 static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
     if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
     pdl_promise *p = pdl_promise_of(*top(f));
@@ -234,8 +234,8 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* Appends the places of the first problems in the value, with the value that is at each place or
- * that was expected there. */
+/* Appends help for the first problems: the name that was probably meant, or the place in the value
+ * and what is wrong there. */
 static void put_help(const pdl_problems *problems, pdl_buf *out) {
     enum { MAX_HELPED = 3 };
     for (size_t i = 0, n = 0; i < problems->n && n < MAX_HELPED; i++) {

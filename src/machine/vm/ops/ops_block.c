@@ -24,7 +24,8 @@
 static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
-    /* The first block is the block after the record of the call. */
+    /* A call from an expression or from outside of the run pushes a record (push_instance) below
+     * its first block. Other frames push none. */
     bool first = f->blocks.n == fr->blocks + (fr->kind == FRAME_EXPR || f->done ? 2u : 1u);
     if (!first) return PDL_ENTRY_PART;
     switch (fr->kind) {

@@ -259,7 +259,7 @@ pdl_step pdl_op_CALL(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     return st;
 }
 
-/* Calls obj.name(args) of an object of the worker: one request does both. */
+/* Calls obj.name(args) of an object of the worker. One request reads the attribute and calls it. */
 static pdl_step method_of_handle(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = pdl_vm_arg_count(sh);
     spread s;

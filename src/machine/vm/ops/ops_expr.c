@@ -32,8 +32,8 @@ static double env_random(void *user) { return pdl_run_random(((pdl_fiber *)user)
 
 static void env_show(void *user, pdl_str text, pdl_label label) { pdl_out_show(user, text, label); }
 
-/* Names a wrong field by its path, since the value is not in the program's text. Models read the
- * text: their calls of tools are checked so. */
+/* Names a wrong field by its path, since the value is not in the program's text. Models read this
+ * message when the arguments of their tool calls are wrong. */
 static void put_problem(pdl_buf *b, const pdl_problem *p) {
     pdl_str path = p->path.n && p->path.p[0] == '.' ? pdl_str_sub(p->path, 1, p->path.n) : p->path;
     if (b->len) PDL_PUT(b, "; ");
@@ -223,8 +223,9 @@ static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
     return false;
 }
 
-/* Compares with an undefined value of a lenient template. The value equals only another undefined
- * value, and `in` finds nothing in it. All other comparisons fail. */
+/* Compares when an operand is undefined. In a lenient template, an undefined value equals only
+ * another undefined value, and `in` finds nothing in it. Elsewhere nearly all such comparisons
+ * fail. */
 static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out,
                               pdl_err *err) {
     bool ua = pdl_is(a, PDL_V_UNDEFINED), ub = pdl_is(b, PDL_V_UNDEFINED);
@@ -248,7 +249,7 @@ static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, 
     return pdl_undefined_error(ua && !(member && ub) ? a : b, err);
 }
 
-/* Returns true when x is in a list that may hold undefined items. */
+/* Sets *out when x is in the list. Fails at an undefined item. */
 static bool in_strict_list(pdl_vref x, pdl_vref list, bool *out, pdl_err *err) {
     *out = false;
     for (size_t i = 0; !*out && i < pdl_list_len(list); i++) {
@@ -327,8 +328,8 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
 }
 
 /* Returns the result of x[key] for an undefined key. As in Jinja, no item is found, and the message
- * names the attribute that x lacks. In an expression, a dict refuses such a key. There the message
- * ends with the undefined name, since the user has to correct that name. */
+ * names the attribute that x lacks. In an expression, a dict refuses such a key, and for any other
+ * value the message ends with the undefined name, since the user has to correct that name. */
 static bool undefined_item(pdl_fiber *f, pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     bool lenient = f->code->jinja;
     if (is_handle(x) || (pdl_is_dict(x) && !lenient)) return pdl_undefined_error(key, err);

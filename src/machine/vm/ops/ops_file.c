@@ -101,8 +101,8 @@ static pdl_str named_file(const pdl_block *b) {
     return b->kind == PDL_BLOCK_import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
 }
 
-/* Writes the path at which the file is searched when `place` is tried. Returns false when the run
- * has no folders for imports. */
+/* Writes the path at which the file is searched when `place` is tried. Returns false for
+ * PDL_IN_PATH when the run has no folders for imports. */
 static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place, pdl_buf *out) {
     bool import = b->kind == PDL_BLOCK_import;
     pdl_str name = named_file(b);
@@ -225,8 +225,8 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
     return NULL;
 }
 
-/* Opens a source. Stack: path text. When the file was searched, the text is {path, text} with the
- * path at which it was found. */
+/* On the stack: path text. The reply to a search in folders is an object {path, text}; its parts
+ * then replace both values. */
 static void open_source(pdl_fiber *f) {
     pdl_vref found = *top(f);
     if (!pdl_is_dict(found)) return;
@@ -342,7 +342,7 @@ static bool no_text(pdl_vref v, pdl_err *err) {
                         pdl_type_name(v));
 }
 
-/* Asks the policy before the text becomes a program. */
+/* Asks the policy before the text becomes a program or a template. */
 pdl_step pdl_op_PERMIT(pdl_fiber *f, pdl_permit_kind kind, size_t depth, pdl_err *err) {
     if (!f->run->opt.guarded) {
         push(f, pdl_null());
@@ -356,7 +356,7 @@ pdl_step pdl_op_PERMIT(pdl_fiber *f, pdl_permit_kind kind, size_t depth, pdl_err
     return PDL_STEP_DONE;
 }
 
-/* On the stack: text scope -> runs the program in the text. */
+/* On the stack: text scope -> result. Runs the program that is in the text. */
 pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
         return step_of(pdl_err_set(err, PDL_E_limit, pdl_block_own_loc(&b->head),

@@ -186,7 +186,7 @@ void pdl_op_FOR_END(pdl_fiber *f) {
 enum { OPEN_UNBOUNDED = 16384 };
 
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {
-    /* When an iteration is cancelled, its calls are cancelled, too. */
+    /* The open calls of a cancelled iteration lose their owner, so no fiber waits for them. */
     for (size_t i = 0; i < c->calls.n; i++) {
         pdl_inflight *call = pdl_is_absent(c->calls.p[i].failed)
                                  ? pdl_idmap_find(&r->effects.by_id, c->calls.p[i].id)

@@ -124,8 +124,8 @@ static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
     return pdl_list_concat(messages, a->repair);
 }
 
-/* Adds the messages of a failed attempt to a list. A context stays a context, so that a long one is
- * not copied. Takes messages. */
+/* Makes a list of a context to which with_repair will add messages. Any other context is unchanged,
+ * so that a long one is not copied. Takes messages. */
 static pdl_val listed(pdl_fiber *f, pdl_val messages) {
     const pdl_attempts *a = block(f)->attempts;
     if (!pdl_is(messages, PDL_V_CONTEXT) || !a || pdl_is_absent(a->repair)) return messages;

@@ -160,8 +160,8 @@ static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     return positional ? args[at] : pdl_absent();
 }
 
-/* Returns the attribute `key` of an object: the value if it was fetched before, otherwise the
- * promise of a fetch that starts now. Borrowed. */
+/* Returns the promise of the attribute `key` of an object. The fetch starts now, unless it was
+ * started before. Borrowed. */
 static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     pdl_handle *h = pdl_handle_of(object);
     pdl_vref known = pdl_is_absent(h->fetched) ? pdl_absent() : pdl_dict_find(h->fetched, key);

@@ -314,9 +314,9 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
 
 /* The arguments of a call of a macro, bound to its parameters. */
 typedef struct macro_args {
-    /* owned scope for the body: the parameters, and then the variables that the macro sees */
+    /* owned scope for the body: the variables that the macro sees, and the parameters */
     pdl_scope *scope;
-    /* owned: the value of `kwargs`, or the body of a {% call %}; or absent */
+    /* owned: the value of `kwargs`; the body of a {% call %}, or absent */
     pdl_val extra, caller;
     /* a name that is not a parameter; p is NULL when all names are parameters */
     pdl_str unknown;
@@ -364,7 +364,7 @@ static bool check_macro_args(const macro_args *a, const pdl_macro_info *info, si
     return true;
 }
 
-/* Binds the names that the body of every macro has. */
+/* Binds varargs, kwargs and caller when the body of the macro uses them. */
 static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info,
                          const pdl_val *pos, size_t n_pos) {
     pdl_interner *in = f->run->opt.names;

@@ -22,8 +22,8 @@
 
 #include "base/banned.h"
 
-/* Refuses texts as tools, which no service accepts. A text that names a function of the program
- * means that function. */
+/* Refuses texts as tools, which no service accepts. When the text is the name of a function of the
+ * program, a hint shows how to write the function. */
 static bool has_no_texts(const pdl_fiber *f, pdl_vref tools, pdl_err *err) {
     bool is_list = pdl_is_list(tools);
     for (size_t i = 0, n = is_list ? pdl_list_len(tools) : 1; i < n; i++) {
@@ -79,7 +79,7 @@ void pdl_op_TOOL_LIST(pdl_fiber *f, const pdl_block *b) {
     pdl_vm_start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 
-/* Notes the tools that the program does not get. Errors about these tools explain that
+/* Notes the tools that the program does not get. Errors about these tools give the reason
  * (advise.c). */
 static void note_left_out(pdl_run *r, pdl_str server, pdl_vref tools) {
     for (size_t i = 0; i < pdl_list_len(tools); i++) {

@@ -101,8 +101,8 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
 
 static uint32_t entry_of(const pdl_closure *c) { return pdl_compile_function(c->code, c->info); }
 
-/* Makes the scope of the body. It contains the scope of the definition, the function's own name,
- * and the parameters as unbound variables, which hide outer variables of the same name. */
+/* Makes the scope of the body without the arguments: the scope of the definition, and the
+ * function's own name. */
 static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
     pdl_scope *s = pdl_scope_keep(c->scope);
     if (c->info->name) s = pdl_scope_put(s, c->info->name, pdl_keep(func));
@@ -156,9 +156,8 @@ static pdl_str call_source(const pdl_b_call *b) {
     return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
 }
 
-/* Checks the arguments. A promise stays as it is for an untyped parameter and is resolved for a
- * typed one. When the names of the arguments do not match the parameters, all arguments are
- * resolved. */
+/* Checks the arguments. Promises stay as they are when no parameter has a type and the names of the
+ * arguments match the parameters. Otherwise all arguments are resolved. */
 static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
                            pdl_err *err) {
     const pdl_params *p = &c->info->block->params;
@@ -456,7 +455,7 @@ static void end_include(pdl_fiber *f) {
     push(f, v);
 }
 
-/* Ends a routine. Its caller handles the background. */
+/* Ends a routine. With keep_bg, the background that the routine left stays in the register. */
 static void end_plain(pdl_fiber *f, bool keep_bg) {
     pdl_label label = frame(f)->label | f->control;
     pdl_val v = pop(f), background = f->background;

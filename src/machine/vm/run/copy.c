@@ -132,7 +132,7 @@ static void copy_bufs(pdl_fiber *t, const pdl_fiber *f) {
     }
 }
 
-/* Copies a map in progress; the new map has the fibers of the copied run that have the same ids. */
+/* Copies a map in progress without its fibers, which join_map adds. */
 static pdl_mapping *copy_mapping(const pdl_mapping *m) {
     if (!m) return NULL;
     pdl_mapping *t = PDL_NEW(pdl_mapping);

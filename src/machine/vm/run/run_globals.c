@@ -156,7 +156,8 @@ struct module_job {
     const pdl_fiber *f;
     const pdl_vm_frame *frame;
     pdl_val dict;
-    /* the names with which every file begins, or the names that are added after the library */
+    /* true: the names with which every file begins; false: the names that are added after the
+     * library */
     bool first;
     pdl_label said; /* labels of a tool server's definitions; 0 for an ordinary file */
 };

@@ -29,7 +29,8 @@ bool pdl_vm_tool_takes(const pdl_closure *c, pdl_str name, pdl_label of_name, pd
 bool pdl_vm_take_others(const pdl_b_call *b, const pdl_closure *c, pdl_val *args, pdl_val *others,
                         pdl_err *err);
 
-/* Binds them in the scope of a tool's body. Takes s and others, which may be absent. */
+/* Binds the other arguments in the scope of a tool's body. Takes s and others, which may be absent.
+ */
 pdl_scope *pdl_vm_bind_others(const pdl_run *r, const pdl_closure *c, pdl_scope *s, pdl_val others);
 
 #endif

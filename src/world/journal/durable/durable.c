@@ -333,8 +333,7 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* A file that the program reads. When its content has changed since it was recorded, the report
- * lists it, and the run keeps the recorded text. */
+/* A file that is read again, to compare its content with the recorded content. */
 struct reading {
     pdl_val now;
 };

@@ -18,6 +18,7 @@
  *   `run_copy.c`      copies a run, without its secrets when that is wanted.
  *   `run_remove.c`    removes a run, or its end.
  *   `edit_answers.c`  changes answers in a copy of a run.
+ *   `edited_files.c`  replaces texts of included files that the user has changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -203,7 +204,7 @@ void pdl_durable_leave(pdl_durable *d); /* removes the run from its server */
 
 /* run_open.c */
 pdl_durable *pdl_durable_new(pdl_durable_use use, bool full);
-/* Marks the calls whose failure ended the run as open, so that a resume executes them again. */
+/* Marks the calls whose failure ended the run as refused, so that a resume executes them again. */
 PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err);
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                         pdl_err *err);

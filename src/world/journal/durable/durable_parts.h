@@ -7,6 +7,7 @@
  *   `pending`  in pending.c: effects that the machine waits for.
  *   `match`    in row_match.c: recorded rows, and which effects they have answered.
  *   `rebuild`  in rebuild.c: code that runs again to restore its worker.
+ *   `forecast` in forecast.c: the findings of a check.
  *   `progress` in pending.c: how far the run is: the time it has run, its output, its end.
  *
  * SPDX-License-Identifier: Apache-2.0

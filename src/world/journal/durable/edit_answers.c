@@ -148,7 +148,7 @@ static pdl_val model_reply(pdl_vref old, pdl_val content) {
     return pdl_dict_putz(out, "raw", whole);
 }
 
-/* Takes v. */
+/* Makes a reply whose value is v. Takes v. */
 static pdl_val new_reply(const found_row *f, pdl_vref old, pdl_val v) {
     if (f->kind == PDL_EFFECT_model) return model_reply(old, v);
     if (!pdl_effect_value_key(f->kind)) return v;

@@ -126,8 +126,8 @@ static bool find_done(pdl_durable *d, const pending_effect *o, const identity *i
     }
 }
 
-/* Returns what the user decided about the place where the action was executed, or else about the
- * place where it would be executed now. */
+/* Returns what the user decided about the place where the action would be executed now, or else
+ * about the place where it was executed. */
 static run_override *way_of(pdl_durable *d, const found_action *f, pdl_str here, bool skip) {
     run_override *w = pdl_durable_override(d, here, skip);
     if (w && strcmp(w->place, "all") != 0) return w;

@@ -28,7 +28,7 @@ static bool redact(pdl_str path, const pdl_secrets *secrets, pdl_err *err) {
     return ok;
 }
 
-/* Removes the owner from a copy: the process that owns the original does not own the copy. */
+/* Removes the owner from a copy. Called when no process owns the original. */
 static bool disown(pdl_str path, pdl_err *err) {
     pdl_store *s = NULL;
     bool ok =

@@ -200,7 +200,8 @@ static bool lock_soon(pdl_str path, int fd) {
     return true;
 }
 
-/* Examines a file whose lock this process has taken. FAILED: the file was removed meanwhile. */
+/* Examines a file whose lock this process has taken. FAILED: the file was removed, and the caller
+ * tries again. */
 static claim_state look(pdl_str path, const char *name, bool replace, int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return CLAIM_THERE;

@@ -496,9 +496,8 @@ static bool on_done(void *user, const store_effect *row) {
     return true;
 }
 
-/* For each place that --again names, marks the last action there as open and commits that, in case
- * this process is killed. Otherwise a run that failed because of a command, code or a tool would
- * fail on its recorded result for ever.
+/* In a failed run, marks the last action at each place that --again names as open. Otherwise a run
+ * that failed because of a command, code or a tool would fail on the recorded result for ever.
  */
 static bool reopen_named(pdl_durable *d, pdl_err *err) {
     char state[12];
@@ -606,10 +605,11 @@ static bool on_ended(void *user, const store_effect *row) {
     return true;
 }
 
-/* Marks the calls that failed with the error that ended the run as open. Simultaneous calls nearly
- * always fail together with the same text. All of them are executed again, because a map would
- * otherwise need one resume for each failed call. A call with the same error is kept when the run
- * got another answer after it, because the program has caught that error. */
+/* Marks the calls that failed with the error that ended the run as refused, so that a resume
+ * executes them again. Simultaneous calls nearly always fail together with the same text. All of
+ * them are marked, because a map would otherwise need one resume for each failed call. A call with
+ * the same error is kept when the run got another answer after it, because the program has caught
+ * that error. */
 bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     struct refusing r = {.d = d, .message = why->msg ? why->msg : ""};
     bool ok = pdl_store_each(d->file.store, STORE_ALL, d->group.first_row, on_ended, &r, err);

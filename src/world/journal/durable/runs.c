@@ -52,7 +52,7 @@ static bool make_folder(char *path, const char *variable, pdl_err *err) {
 }
 
 /* Returns the name of the folder of runs, owned; NULL when the environment does not say where it
- * is. Stores the name of the variable that decides where the folder is. */
+ * is. Sets *variable to the name of the variable that decides where the folder is. */
 static char *folder_name(const char **variable) {
     static const struct {
         const char *variable, *behind;

@@ -93,7 +93,7 @@ void pdl_secret_refs_refer(const secret_refs *k, pdl_str s, pdl_buf *out) {
 }
 
 /* Finds the text between the mark at offset `at` and the next mark. *next: the offset after the
- * second mark. Returns false when there is no second mark. */
+ * second mark. Returns false when there is no second mark, or the text is not a reference. */
 static bool reference(pdl_str s, size_t at, pdl_str *what, size_t *next) {
     size_t from = at + MARK_LEN, to = pdl_str_find(s, PDL_STR(MARK), from);
     if (to == PDL_NOT_FOUND) return false;

@@ -106,7 +106,8 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
 
 struct cutting {
     pdl_durable *d;
-    /* owned message; when it is NULL, problems of unfinished writes are stored by path instead */
+    /* gets the problems, for a message; when it is NULL, the paths of these files are stored
+     * instead */
     pdl_buf *wrong;
     PDL_VEC(char *) open; /* paths of files with an unfinished write */
     bool cuts;            /* false: problems are only searched, and no file is truncated */
@@ -157,8 +158,7 @@ static int64_t length_for_first(const store_file *f, const struct stat *st, bool
     return same && st->st_size > f->before ? f->before : -1;
 }
 
-/* Returns the length to which a file is truncated; -1 when the file has not changed since the last
- * write that was acknowledged. */
+/* Returns the length to which a file is truncated; -1 when the file is not truncated. */
 static int64_t length_for(struct cutting *c, const store_file *f, const struct stat *st) {
     bool open = is_open(c, f->path);
     if (f->size == -1) return length_for_first(f, st, open);

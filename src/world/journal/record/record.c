@@ -112,7 +112,7 @@ static void note_piece(open_effect *o, pdl_str text, bool end) {
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     open_effect *o = user;
     if (pdl_redaction_covers(o->r->base.redaction, pdl_effect_label(e)))
-        ; /* whether the reply is redacted depends on its label */
+        ; /* the pieces of a redacted reply are not recorded */
     else if (pdl_secrets_any(o->r->base.secrets))
         note_piece(o, text, false);
     else

@@ -16,7 +16,7 @@ struct rewriting {
     bool ok;
 };
 
-/* Returns the rewritten text in `buf`; a text that is NULL stays NULL. */
+/* Returns the rewritten text, which is in `out`; a text that is NULL stays NULL. */
 static pdl_str rewritten(struct rewriting *r, pdl_str text, pdl_buf *out) {
     *out = PDL_BUF;
     if (!text.p) return text;
