@@ -49,8 +49,9 @@ bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o);
 void pdl_cli_shared_options_fini(shared_options *l);
 
 /* run_warnings.c. Prints to standard error the problems that a check finds in a program before it
- * runs. The problems are printed when standard error is a terminal, with --check=warn, or when
- * `always` is set. */
+ * runs. All problems are printed when standard error is a terminal, with --check=warn, or when
+ * `always` is set; otherwise only errors that are certain, and mistakes that a run does not show.
+ * With --check=off nothing is printed. */
 void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
                            bool always);
 /* Reads the rules of pdl.toml, PDL_RULES and --rule, as pdl_config_read; the caller releases them
@@ -62,8 +63,9 @@ PDL_MUST bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_co
 bool pdl_cli_is_unchecked(const arguments *a);
 /* Returns the problems of a program as a list of objects, owned. */
 pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pdl_program *p);
-/* Prints the problems of a program before it is served, if the program is refused, or if standard
- * error is a terminal. Returns false when every request would meet one of the problems. */
+/* Checks a program before it is served, and prints its problems as pdl_cli_show_problems does; all
+ * of them when the program is refused. Returns false when every request would meet one of the
+ * problems; true with --check=off and --check=warn. */
 bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program *p,
                     const pdl_check_inputs *inputs);
 
@@ -109,7 +111,7 @@ PDL_MUST bool pdl_cli_durable_resume(durable_command *l, const arguments *a, pdl
 /* Prints notes and open questions after the run. */
 void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_session *s);
 void pdl_cli_durable_fini(durable_command *l);
-/* Returns the path for the journal of a new run: the file of --record, or a file in the folder of
+/* Stores the path for the journal of a new run: the file of --record, or a file in the folder of
  * runs with the run's id. Owned. Errors: usage, io. */
 PDL_MUST bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *err);
 /* Returns the file or folder of the journal, which confined code must not see: the file of
@@ -117,10 +119,10 @@ PDL_MUST bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, p
  * it cannot be determined; the reason is reported when the run begins. */
 char *pdl_cli_journal_hidden(const arguments *a);
 /* Refuses options that only a durable run has when --durable is not given; OPT_COUNT ends the list.
- * Returns the exit code, or -1 when the user has given none of these options. */
+ * Returns the exit code, or -1 when nothing is refused. */
 int pdl_cli_refuse_undurable(const arguments *a, const opt_id *own);
 bool pdl_cli_syncs_fully(const arguments *a); /* Returns true for --sync full. */
-/* Returns the path of the journal of an id or of a file. Owned. Error: usage. */
+/* Stores the path of the journal that an id or a file name means. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
 /* cmd_trace.c. pdl_cli_trace_run makes the trace of a run, and pdl_cli_trace_view makes a document
  * that can be shown. The document shows the program `text` of `file`, or the program in the journal
@@ -171,7 +173,8 @@ PDL_PRINTF(1, 2) void pdl_cli_say_at_interrupt(const char *fmt, ...);
 #define PDL_CLI_NOT_BEGUN "nothing was begun: the same command starts from the beginning"
 /* The message of a command that only says what another one would do. */
 #define PDL_CLI_ONLY_READS "nothing was changed: the command only reads"
-/* Returns the address of the signal that was received; it is 0 before the first signal. */
+/* Returns the address of the number of the received signal. The number is 0 before the first
+ * signal. */
 const volatile sig_atomic_t *pdl_cli_signal_received(void);
 /* Sets the flag of a cancellation, as a signal would, after ms of processor time. 0 stops the
  * timer, and clears a flag that it has set. A server uses the timer for runs that must not delay

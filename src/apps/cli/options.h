@@ -37,7 +37,7 @@ typedef struct option {
     opt_kind kind;
     unsigned resume;     /* bits of opt_resume */
     const char *value;   /* placeholder of the value */
-    const char *choices; /* such as "a|b|c"; may be NULL */
+    const char *choices; /* such as "{a,b,c}"; may be NULL */
     const char *doc;
 } option;
 
@@ -115,8 +115,8 @@ void pdl_cli_arguments_fini(arguments *a);
 /* Returns a word in the form that messages show; an empty word is shown as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }
 void pdl_cli_help_write(const command *c, pdl_buf *out);
-/* help_name.c. Writes the help about a rule, an option, an error or a message. Returns false for
- * any other name. */
+/* help_name.c. Writes the help about a rule, an option, an error, a message, a field or a builtin.
+ * Returns false for any other name. */
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out);
 /* Returns the command, option or rule whose name is most like this one; absent when no name is like
  * it. */

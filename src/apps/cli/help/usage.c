@@ -54,8 +54,8 @@ static size_t put_words(pdl_str text, size_t used, size_t indent, pdl_buf *out) 
     return used;
 }
 
-/* Returns the column at which the second part of a line of a table begins; 0 when the line is no
- * line of a table. */
+/* Returns the column at which the second part of a line of a table begins; the indentation of the
+ * line when it has one part. */
 static size_t second_column(pdl_str line) {
     size_t from = 0, gap;
     while (from < line.n && line.p[from] == ' ') from++;

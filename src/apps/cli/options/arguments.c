@@ -111,8 +111,8 @@ static const option *find_by_other_name(const command *c, pdl_str name) {
     return NULL;
 }
 
-/* Returns the option that has a long name, given exactly or as a unique beginning. Otherwise prints
- * a message and returns NULL. */
+/* Returns the option that has a long name, given exactly or as a unique beginning. Otherwise sets
+ * *message and returns NULL. */
 static const option *find_long(const command *c, pdl_str name, char **message) {
     const option *found = NULL;
     pdl_str names[OPT_COUNT];

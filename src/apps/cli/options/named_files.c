@@ -81,7 +81,7 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
 }
 
-/* the value of this option may also be the name of a run */
+/* an operand that names a database of this kind may also be the name of a run */
 static const char journal[] = "journal";
 
 /* The options and the operands that name databases. The index of an operand is counted from 0. */
@@ -210,7 +210,7 @@ static bool has_databases(const arguments *a, char **message) {
     return !*message;
 }
 
-/* Returns true for an option that only prints something and needs no program. */
+/* Returns true when an option is given that only prints something and needs no program. */
 static bool asks_for_help(const arguments *a) {
     return a->given[OPT_help] || a->given[OPT_version] || a->given[OPT_schema] ||
            a->given[OPT_table];

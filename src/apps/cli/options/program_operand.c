@@ -100,7 +100,7 @@ static char *missing(const arguments *a) {
 }
 
 /* Splits the operands of a run: the first operand is the program, and all others are passed to it.
- * any: the command line is not empty. */
+ * any: a command word is given. */
 static bool split_operands(arguments *a, bool any, char **message) {
     size_t own = 1;
     if (a->given[OPT_eval]) {

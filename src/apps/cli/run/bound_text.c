@@ -1,6 +1,6 @@
-/* bound_text.c -- writes a line such as "at most 14 calls, about 41000 tokens, $0.31", or lists the
- * calls that have no bound; see bound_text.h. The first line has the totals. The calls without a
- * bound follow, each with the reason and a remedy.
+/* bound_text.c -- writes the bound of a run; see bound_text.h. The first line has the totals, such
+ * as "at most 14 calls, 900 tokens of answers, about $0.31". The calls without a bound follow, each
+ * with the reason and a remedy. Then come the budget, and a line for each place that makes calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

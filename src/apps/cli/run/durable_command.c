@@ -243,8 +243,8 @@ static pdl_str rooted(durable_command *l, const char *cwd, pdl_str name) {
     return whole;
 }
 
-/* Returns true when the value names a file. A policy or profile without a path and an ending is
- * built in. */
+/* Returns true when the value names a file. A policy or profile is built in when its name has
+ * neither a slash nor a dot. */
 static bool names_file(opt_id id, pdl_str value) {
     const option *o = pdl_cli_option_of(id);
     if (id == OPT_data) return pdl_str_starts(value, PDL_STR("@"));

@@ -78,7 +78,8 @@ void pdl_repl_put_program(pdl_str entry, const char *model, pdl_buf *out) {
 void pdl_repl_put_item(const char *program, pdl_buf *out) {
     pdl_str rest = pdl_str_of(program);
     const char *indent = "- ";
-    if (begins_list(rest)) { /* when the items of a list are lists, the last result counts */
+    /* a program that is a list yields its last result; as an item of `text`, it needs `lastOf` */
+    if (begins_list(rest)) {
         PDL_PUT(out, "- lastOf:\n");
         indent = "  ";
     }
