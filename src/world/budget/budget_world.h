@@ -1,9 +1,9 @@
 /* budget_world.h -- enforces budgets, in a world before the worlds that answer.
  *
  * It charges effects to their budgets (effect/budget.h): it reserves before a request is sent,
- * waits while reservations of others may be released, refuses what does not fit, and settles with
- * the real use. Counting only at the end would let parallel calls overspend together; counting the
- * worst case as spent would refuse calls that fit. Not thread-safe.
+ * waits while reservations of other effects may be released, refuses what does not fit, and settles
+ * with the real use. Counting only at the end would let parallel calls overspend together; counting
+ * the worst case as spent would refuse calls that fit. Not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -67,8 +67,7 @@ struct pdl_cache {
     bool cancelled; /* the effect was cancelled while it was delivered */
 };
 
-/* Returns true when the cache is consistent: hits are delivered in order, and only an effect in
- * flight can be cancelled. */
+/* Returns true when the members of the cache are consistent. */
 static inline bool cache_ok(const pdl_cache *c) {
     return c->file && c->head <= c->hits.n && (!c->open || !c->open->prev);
 }

@@ -1,4 +1,4 @@
-/* cache.h -- replies of models that several runs share.
+/* cache.h -- replies that several runs share: of models, of embeddings and of GET requests.
  *
  * The replies are in one SQLite file in WAL mode, which any number of processes use at the same
  * time. A reply is found by the content of the request (model, platform, messages, parameters that
@@ -8,9 +8,9 @@
  * its runs has a name (row and sample), which is part of the key. So two rows with the same request
  * get two answers. In a later run each row gets its own answer again, in whatever order the rows
  * run. Later versions keep the form of the key (docs/internals/cache.md). A failure is not stored:
- * its number goes to the next equal request. Keys and other secrets are not in the file. A journal
- * cannot replace a cache: it belongs to one run and answers by place, so a changed program finds
- * nothing in it. A cache answers by content and outlives the program.
+ * its number goes to the next equal request. Secrets are not in the file. A journal cannot replace
+ * a cache: it belongs to one run and answers by place, so a changed program finds nothing in it. A
+ * cache answers by content and outlives the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,9 +34,9 @@ void pdl_cache_redact(pdl_cache *c, const pdl_redaction *redaction);
 /* Opens the cache for listing and pruning, without making a file. Errors: as for pdl_cache_open. */
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
 
-/* Returns the world that answers models and embeddings from the file and forwards everything else
- * to the world behind it (borrowed). The returned world belongs to the cache, and closing it does
- * nothing. Call once per cache. */
+/* Returns the world that answers models, embeddings and GET requests from the file. It forwards
+ * everything else to `next` (borrowed). The returned world belongs to the cache, and closing it
+ * does nothing. Call once per cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *next);
 
 /* The requests of one run (or group of runs) among several that share the cache. Repetitions are

@@ -14,7 +14,7 @@ PDL_MUST bool pdl_cachefile_open(pdl_str path, bool make, cachefile **out, pdl_e
 void pdl_cachefile_close(cachefile *f); /* f may be NULL */
 pdl_str pdl_cachefile_path(const cachefile *f);
 
-/* Reads the reply as JSON into out when there is one (*found), and records that it was used. */
+/* Appends the stored reply (JSON) to `reply` when there is one (*found), and records the use. */
 PDL_MUST bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found,
                                  pdl_buf *reply, pdl_err *err);
 /* Stores a reply. When another process has stored a reply for the same key meanwhile, that reply is

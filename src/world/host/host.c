@@ -94,7 +94,7 @@ static bool is_folder(const pdl_err *err) {
     return err->py_class && strncmp(err->py_class, "IsADirectoryError", 17) == 0;
 }
 
-/* Adds a hint after the message, which has the same text as in the reference. */
+/* Adds the place of the fault as a hint. The message has the same text as in the reference. */
 static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
     pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line,
                  f->column, f->byte);

@@ -30,8 +30,8 @@ typedef struct pdl_host_options {
 
 /* Requests, beyond the table of effect.h:
  * `read`  "\r\n" and "\r" become "\n". Errors (PDL_E_io): "file SHOWN not found" with py_class
- *         "FileNotFoundError,OSError", "Fail to open file SHOWN" for the rest (a directory, no
- *         permission, bytes that are not UTF-8).
+ *         "FileNotFoundError,OSError,Exception", "Fail to open file SHOWN" for the rest (a
+ *         directory, no permission, bytes that are not UTF-8).
  * `write` Files stay open under their path until a request with close: true (text may then be
  *         empty) or the end of the world. The mode is Python's (w, a, x, with + and t). The
  *         encoding is null or one of utf-8, utf-8-sig, ascii, latin-1, utf-16, utf-16-le and
@@ -40,11 +40,11 @@ typedef struct pdl_host_options {
  *         LookupError "unknown encoding: foo", ValueError "invalid mode: 'q'", FileExistsError,
  *         UnicodeEncodeError.
  * `input` The reply is one line without its end, or null at the end of input; multiline: each line
- *         + "\n" until the end. Several may wait: they are answered in order. Bytes that are not
+ *         + "\n" until the end. Inputs that wait are answered in order. Bytes that are not
  *         UTF-8 become U+FFFD.
  * `sleep` The seconds may be an int or a float; a sleep that is not positive ends at once.
  *
- * Borrows loop, which must outlive the world. Close it with ops->close. */
+ * Borrows loop, which must outlive the world. Close the world with ops->close. */
 pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt);
 
 /* Answers the input effect with this id from another source than standard input, at once; text

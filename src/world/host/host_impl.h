@@ -16,7 +16,7 @@
 
 typedef struct host host;
 
-/* An effect that is answered later: a sleep (timer) or a read of standard input. */
+/* An effect that is answered later: a sleep (timer), a read of standard input or an approval. */
 typedef struct host_wait {
     host *h;
     pdl_effect *e;
@@ -30,7 +30,7 @@ typedef struct host_file {
     char *key; /* made from path, mode and encoding */
     int fd;
     int encoding;
-    bool at_start; /* nothing was written yet, so a byte order mark may be needed */
+    bool at_start; /* the next text is the first of the file and may need a byte order mark */
 } host_file;
 
 struct host {
@@ -40,7 +40,7 @@ struct host {
     PDL_VEC(host_wait *) waits; /* the waiting effects, in the order in which they started */
     PDL_VEC(host_file) files;
     pdl_watch *watch;    /* watches the input descriptor while an effect waits */
-    pdl_line_edit *edit; /* line editor of the terminal; NULL until a line was read from one */
+    pdl_line_edit *edit; /* line editor of the terminal; NULL until a line is edited */
     bool in_edit;        /* a line is being edited */
     pdl_buf prompt;      /* prompt of the line that is edited */
     pdl_buf in;          /* bytes that were read and not delivered yet */

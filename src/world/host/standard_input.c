@@ -138,8 +138,8 @@ static void serve_all(host *h, host_wait *s) {
     answer(s, valid_text(pdl_buf_str(&s->text)));
 }
 
-/* Returns true when a line is longer than allowed. The line is dropped: a later effect gets the
- * text after it. */
+/* Returns true when the input that was not delivered yet has reached the limit of one answer.
+ * refuse() then drops this input: a later effect gets the text after it. */
 static bool is_too_long(const host *h) {
     return h->in.len - h->in_off >= pdl_file_most_of(h->opt.input_fd, PDL_MAX_TEXT);
 }

@@ -96,7 +96,8 @@ static bool wait_for_all(const mcp_world *r, uint64_t patience_ms) {
     return all_finished(r);
 }
 
-/* Ends all servers: by closing their input, then by SIGTERM, then by SIGKILL. */
+/* Ends all sessions. For a server that is a child process: closes its input, then sends SIGTERM,
+ * then SIGKILL. */
 static void end_sessions(mcp_world *r) {
     static const struct {
         uint64_t patience_ms;

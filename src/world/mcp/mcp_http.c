@@ -88,8 +88,8 @@ static void unlink_post(post *p) {
     if (p->next) p->next->before = p->before;
 }
 
-/* Returns true for a notification, and for our reply to a request of the server. The server answers
- * neither. */
+/* Returns true for a message that the server does not answer: our reply to one of its requests, or
+ * a notification other than CALL_INITIALIZED. */
 static bool is_reply(const post *p) { return !p->call && !p->listens; }
 
 /* --- received messages ------------------------------------------------------------------------ */
@@ -241,8 +241,8 @@ static bool is_forgotten(const post *p, const pdl_http_reply *r) {
     return found;
 }
 
-/* Sends the call once more, in a new session. Returns false when the call was sent twice
- * already. */
+/* Sends the call once more, in a new session, when the server has forgotten the session. Returns
+ * false when the call is not sent again. */
 static bool is_sent_again(session *s, const post *p, const pdl_http_reply *r) {
     bool may = !p->again && (p->kind == CALL_JOB || p->kind == CALL_LIST);
     return may && is_forgotten(p, r) && pdl_mcp_session_lost(s, p->call);

@@ -341,7 +341,7 @@ static bool is_unique(reader *r) {
                        column, PDL_FMT(twice.key), first_line, first_column);
 }
 
-/* Returns the object mcpServers of the file, owned. */
+/* Reads the object mcpServers of the file into *out, owned. */
 static bool read_file(reader *r, pdl_val *out) {
     pdl_err why = {0};
     pdl_val v = pdl_absent();
@@ -450,8 +450,8 @@ static bool halves(const char *line, char sep, pdl_str *name, pdl_str *value) {
     return true;
 }
 
-/* Registers the values of "--api-key=VALUE" and "--api-key VALUE" as secrets. Arguments that are
- * addresses are handled elsewhere. */
+/* Registers the secrets of an argument: the value of "--api-key=VALUE" and "--api-key VALUE", and
+ * the keys in an address. */
 static void note_argument(pdl_secrets *secrets, const char *arg, const char *next) {
     pdl_str name = pdl_str_of(arg), value = pdl_str_of(next ? next : "");
     bool flag = arg[0] == '-';

@@ -36,13 +36,13 @@ typedef struct server_config {
     const pdl_str *allow; /* n_allow names or globs; when it is NULL, every tool is allowed */
     size_t n_allow;
     uint64_t timeout_ms, start_ms;
-    /* confines the process; borrowed; when it is NULL, it is not confined */
+    /* confines the process; borrowed; NULL when the process is not confined */
     const struct pdl_sandbox *sandbox;
     bool one_by_one; /* each call is sent after the previous one has ended */
 } server_config;
 
-/* Reads the entry of server `name`. Error: PDL_E_runtime, with the server, the file with line and
- * column, and the mistake. */
+/* Reads the entry of server `name`. Errors: PDL_E_usage when the file cannot be read; PDL_E_runtime
+ * for a mistake in the file, with server, file, line and column; those of opt->confine. */
 PDL_MUST bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a,
                                   server_config *out, pdl_err *err);
 bool pdl_mcp_config_allows(const server_config *c, pdl_str tool);

@@ -43,7 +43,8 @@ typedef struct call {
 typedef struct transport {
     bool ordered; /* messages arrive in the order in which they are sent */
     bool (*open)(session *s, pdl_err *err);
-    /* Sends one message. c is the request; it is NULL for a notification or an answer. */
+    /* Sends one message. c is the call that the message makes; NULL for an answer, and for a
+     * notification other than CALL_INITIALIZED. */
     void (*send)(session *s, pdl_str json, const call *c);
     /* called when the answer to c is not needed any more */
     void (*forget)(session *s, const call *c);
@@ -117,10 +118,10 @@ void pdl_mcp_session_free(session *s);
  * the list of tools is known or is being read, and not both. */
 bool pdl_mcp_session_ok(const session *s);
 void pdl_mcp_session_take(session *s, pdl_effect *e); /* takes e */
-/* returns false when the effect is not one of its jobs */
+/* returns false when the effect is not a job of this session */
 bool pdl_mcp_session_cancel(session *s, uint32_t effect);
 bool pdl_mcp_session_is_busy(const session *s);
-void pdl_mcp_session_forget_calls(session *s); /* called before the end, when no job waits */
+void pdl_mcp_session_forget_calls(session *s); /* drops all calls and jobs without an answer */
 
 /* For transports: handles a text from the server, which is one message or a list of messages.
  * Returns false when the text is not a message. */
@@ -132,7 +133,8 @@ void pdl_mcp_session_failed(session *s, pdl_err *err);
 /* Fails one call; does nothing when it is not on the wire any more. Takes the content of err. */
 void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err);
 /* Starts a new session and sends the call again, because the server has forgotten the session of
- * this call. Returns false when the call was sent twice already; it is then still on the wire. */
+ * this call. Returns false when the call was sent twice already or belongs to the handshake; the
+ * call is then still on the wire. */
 PDL_MUST bool pdl_mcp_session_lost(session *s, uint64_t id);
 /* Lets the next use start a new session, because the server forgot this one while no call was
  * open. */
@@ -153,8 +155,7 @@ PDL_MUST bool pdl_mcp_session_asked(session *s, pdl_str method, pdl_vref id);
  * has ended then. */
 PDL_MUST bool pdl_mcp_session_counts(session *s, size_t bytes);
 
-/* tool_result.c. Adds the tools of one page that the configuration allows to the dict from name to
- * tool. */
+/* tool_result.c. Adds the allowed tools of one page to `tools`, a dict from name to tool. */
 PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools,
                                 pdl_err *err);
 /* Finds the cursor of the next page, borrowed; absent after the last page. A cursor is a text by

@@ -23,7 +23,7 @@ static bool needs_task(pdl_vref t) {
     return pdl_is_dict(how) && pdl_text_is(pdl_dict_getz(how, "taskSupport"), "required");
 }
 
-/* Returns true when the tool has a name; others cannot be called. */
+/* Returns true for a tool that can be called: it has a name and needs no task. */
 static bool is_tool(pdl_vref t) {
     pdl_vref name = pdl_is_dict(t) ? pdl_dict_getz(t, "name") : pdl_absent();
     return pdl_is_str(name) && pdl_str_get(name).n && !needs_task(t);
@@ -69,7 +69,7 @@ static pdl_val text_of(pdl_vref content) {
     return pdl_text_of_buf(&b);
 }
 
-/* Returns true for `isError`, which some servers write as a number or a text. */
+/* Returns the truth of `isError`, which some servers write as a number or a text. */
 static bool is_true(pdl_vref v) {
     if (pdl_is_bool(v)) return pdl_bool_of(v);
     if (pdl_is_str(v)) return pdl_str_eq_nocase(pdl_str_trim(pdl_str_get(v)), PDL_STR("true"));

@@ -37,7 +37,7 @@ const char **pdl_sandbox_wrap_env(const char *const *env) {
     return all;
 }
 
-/* Restores the marked variables. setenv moves environ, so the variables are copied first. */
+/* Restores the marked variables. setenv moves environ, so the variables are collected first. */
 void pdl_unwrap_env(void) {
     PDL_VEC(char *) marked = {0};
     size_t kept = 0;

@@ -72,7 +72,7 @@ static bool is_our_database(const char *folder, const char *name, const char *pa
            memcmp(head + ID_AT, "PDL", ID) == 0;
 }
 
-/* Returns true for a file that SQLite keeps beside such a database. */
+/* Returns true for a file that SQLite keeps beside a database of this project. */
 static bool is_beside_database(const char *folder, const char *name, const char *path) {
     static const char *const endings[] = {"-wal", "-shm", "-journal"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
@@ -119,8 +119,8 @@ static bool is_start_file(const char *name) {
 /* The files by which git recognises a bare repository, and the files that control git in it.
  * `commondir` names another folder whose `config` and `hooks` git obeys instead. */
 enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMON = 8, HAS_CONFIG = 16 };
-/* The files by which the folder of a search (`pdl optimize`) is recognised, with the first words of
- * its candidates. Such a folder has the right answers to the rows. */
+/* The two files by which the folder of a search (`pdl optimize`) is recognised; is_search() also
+ * checks how candidates.jsonl begins. Such a folder has the right answers to the rows. */
 enum { HAS_CANDIDATES = 32, HAS_SCORES = 64 };
 static const struct {
     const char *name;

@@ -1,5 +1,5 @@
 /* links.c -- finds the symbolic links through which a path leads to its file. Code that changes one
- * of these links makes the path lead to another file, and need not write to the first one. So code
+ * of these links makes the path lead to another file, without a write to the file itself. So code
  * must not change the links to a file that decides about a run.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -36,7 +36,8 @@ static void go_up(way *w) {
     if (slash) *slash = 0;
 }
 
-/* Continues at the target of a link. Returns false when the path becomes too long. */
+/* Continues at the target of a link. Returns false when the link cannot be read, or when the path
+ * becomes too long. */
 static bool follow(way *w, const char *link) {
     char target[PATH_MAX], rest[PATH_MAX];
     ssize_t n = readlink(link, target, sizeof target - 1);

@@ -218,7 +218,7 @@ static bool is_needed(const pdl_sandbox *s, const char *folder) {
     return s->spec.cwd && pdl_path_is_under(s->spec.cwd, folder);
 }
 
-/* Returns true when the folder of the path is one of these. */
+/* Returns true when the folder of the path is one of `folders`, which are sorted. */
 static bool is_in_one(const path_list *folders, const char *path) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -341,7 +341,7 @@ static void write_text(pdl_sandbox *s) {
 }
 
 static bool finish(pdl_sandbox *s, pdl_err *err) {
-    /* All arguments of a process have two million bytes. A mount takes some microseconds. */
+    /* All arguments of a process have two million bytes at most. A mount takes microseconds. */
     enum { MAX_SPEC = 1200000, MAX_HIDDEN = 20000 };
     if (!fill_spec(s, err)) return false;
     make_env(s);
@@ -568,7 +568,7 @@ static void add_masked(pdl_sandbox *s, pdl_str dir, const char *path, pdl_buf *n
     pdl_buf_fini(&b);
 }
 
-/* Code must not exchange a link that leads to a file of this run. */
+/* Notes a file of this run and the links that lead to it, because code must not exchange them. */
 static void add_kept(pdl_sandbox *s, const char *path) {
     char real[PATH_MAX];
     if (*path) pdl_links_on_way(path, &s->keep);

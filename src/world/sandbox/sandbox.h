@@ -23,7 +23,7 @@
  * means Landlock, seccomp and limits: other processes stay visible, and `net:` is not possible. */
 typedef enum { PDL_SANDBOX_FULL, PDL_SANDBOX_PROCESS } pdl_sandbox_strength;
 
-/* A profile that this machine can enforce. It is immutable. */
+/* A profile that this machine can enforce. Only pdl_sandbox_keep changes it. */
 typedef struct pdl_sandbox pdl_sandbox;
 
 typedef struct pdl_sandbox_options {
@@ -43,24 +43,26 @@ typedef struct pdl_sandbox_options {
     /* Files that decide about the run: policies, profiles, prices. In folders that code may write,
      * code can read these files but not change them. NULL-terminated; may be NULL. */
     const char *const *keep;
-    /* Returns a variable of the environment. The folders of the Python that it names (PDL_PYTHON,
-     * VIRTUAL_ENV, PATH) are shown. */
+    /* Returns a variable of the environment. The folders of the Python that the environment names
+     * (PDL_PYTHON, VIRTUAL_ENV, PATH) are shown. */
     const char *(*env)(void *user, const char *name);
     void *user;
     const char *helper; /* path of the command `pdl` itself */
 } pdl_sandbox_options;
 
-/* Returns the profile that a value of PDL_SANDBOX requests: "1", a name or a file. The result is
- * empty when the value is NULL, "" or 0, which request no profile. Borrows the value. */
+/* Returns the profile that a value of PDL_SANDBOX requests: "code" for "1", otherwise the value, a
+ * name or a file. The result is empty when the value is NULL, "" or "0", which request no profile.
+ * Borrows the value. */
 pdl_str pdl_sandbox_named(const char *value);
 
-/* Reads a profile: "code" (an empty dict for the name ""), or a file, whose paths are relative to
+/* Reads a profile: an empty dict for "code" or "", otherwise a file, whose paths are relative to
  * the file's folder. *out is owned, also after an error. Errors: usage, schema, syntax, io. */
 PDL_MUST bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err);
 
 /* Makes a sandbox. Errors: policy (the machine cannot enforce it, with the reason), schema (all
- * mistakes of the profile), io. When a strength below FULL was accepted, note gets a text that says
- * what is missing. */
+ * mistakes of the profile), usage, syntax, io. note gets a text about what a strength below FULL
+ * lacks, about paths of the profile that do not exist, and about files of runs that stay
+ * visible. */
 PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                               pdl_err *err);
 void pdl_sandbox_free(pdl_sandbox *s); /* s may be NULL */
@@ -69,11 +71,13 @@ void pdl_sandbox_free(pdl_sandbox *s); /* s may be NULL */
 void pdl_sandbox_keep(pdl_sandbox *s, const char *path);
 
 /* Makes a sandbox by applying the profile of a block (a dict) to s. The profile may only take
- * rights away. Errors: schema, policy (the profile grants more). */
+ * rights away. Errors: schema (also when the profile grants more), policy (too many files to
+ * hide). */
 PDL_MUST bool pdl_sandbox_narrow(const pdl_sandbox *s, pdl_vref given, pdl_sandbox **out,
                                  pdl_err *err);
 /* Makes a sandbox by applying to s the profile of a tool server in the user's configuration, which
- * may add rights. The paths in the profile are relative to folder. Error: schema. */
+ * may add rights. The paths in the profile are relative to folder. Errors: as for
+ * pdl_sandbox_narrow. */
 PDL_MUST bool pdl_sandbox_widen(const pdl_sandbox *s, pdl_vref given, pdl_str folder,
                                 pdl_sandbox **out, pdl_err *err);
 /* Returns a text that is equal for equal sandboxes. Borrowed. */
@@ -109,8 +113,8 @@ int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned
  * write the place. */
 int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags, unsigned mode);
 /* Appends a line that lists new files which programs run at their start, in the folders that code
- * may write. Appends nothing when there are none. This is slow, because it reads all these folders
- * again. */
+ * may write, and those of the folders that cannot be searched. Appends nothing when there are
+ * none. This is slow, because it reads all these folders again. */
 void pdl_sandbox_planted(const pdl_sandbox *s, pdl_buf *note);
 /* Returns true when a process in the sandbox can leave nothing after its end: it has no folder to
  * write and no network. */

@@ -13,11 +13,12 @@
  *
  * In linux/:
  *   `probe.c`                 the abilities of the machine.
- *   `confine.c`               the helper: outside, waits, answers signals, limits processes.
+ *   `confine.c`               the helper: starts the command, forwards signals, counts processes.
  *   `processes.c`             the processes of a sandbox.
+ *   `mounts.c`                which folders are mounted, in which order.
  *   `namespaces.c`            namespaces and mounts with direct system calls.
  *   `bwrap.c`                 namespaces and mounts by bubblewrap.
- *   `restrict.c`              the helper: limits, Landlock, seccomp, then the command.
+ *   `restrict.c`              the rights of the command: limits, capabilities, Landlock, seccomp.
  *   `seccomp.c`               the filter of system calls.
  *   `sockets.c`               unix sockets inside.
  *   `helper_messages.c`       messages between the processes of the helper.
@@ -155,8 +156,8 @@ struct pdl_sandbox {
  * when it has no namespaces; the helper gets every folder that the profile lets the command write;
  * the environment ends with NULL; marks are in the order of their paths. */
 bool pdl_sandbox_ok(const pdl_sandbox *s);
-/* planted_files.c. Notes the files that exist now, so that they do not count as new after the run.
- * */
+/* planted_files.c. Notes the files that exist now, so that these files do not count as new after
+ * the run. */
 void pdl_planted_mark(pdl_sandbox *s, const walk_result *w);
 void pdl_planted_fini(pdl_sandbox *s);
 
@@ -170,11 +171,11 @@ typedef struct sandbox_machine {
     char why_namespaces[160], why_bwrap[240];
 } sandbox_machine;
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap);
-/* A promise of profiles that the strength PROCESS does not keep. */
+/* A guarantee of profiles that the strength PROCESS does not give. */
 typedef struct sandbox_weakness {
     const char *text;
-    bool of_write; /* the promise matters only for profiles with folders to write */
-    /* first ABI of Landlock that keeps the promise; 0 when no ABI keeps it */
+    bool of_write; /* the guarantee matters only for profiles with folders to write */
+    /* first ABI of Landlock that gives the guarantee; 0 when no ABI gives it */
     int has_landlock;
 } sandbox_weakness;
 extern const sandbox_weakness pdl_weaknesses[];
@@ -191,26 +192,25 @@ void pdl_bwrap_exec(const sandbox_spec *s, char **argv);
 /* Becomes bubblewrap with all options that a sandbox uses, and runs a shell script inside. */
 void pdl_bwrap_exec_probe(const char *script);
 extern const char pdl_bubblewrap[]; /* path of bubblewrap */
-/* namespaces.c. Enters new namespaces, in a new process. Returns false with errno and *what on
+/* namespaces.c. Moves this process into new namespaces. Returns false with errno and *what on
  * failure. */
 bool pdl_native_namespaces(const char **what, unsigned uid, unsigned gid);
 bool pdl_native_root(const sandbox_spec *s, const char **what);
 /* restrict.c. Drops rights. *calls: descriptor on which the monitor answers calls, or -1. Returns
  * false with errno and *what on failure. */
 bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what);
-/* net_items.c. Splits HOST or HOST:PORT; an IPv6 address is in brackets. port is 0 when any port is
- * meant. */
+/* net_items.c. Splits HOST or HOST:PORT; an IPv6 address is in brackets. *port is 0 when there is
+ * none, which means any port, and -1 when the text after the colon is not a port. */
 enum { PDL_NET_MAX_HOST = 256 };
 void pdl_net_split(const char *item, char *host, int *port);
-/* Returns true when an item of `net:` names this host and port (the port is 0 when the address has
-   none).
- */
+/* Returns true when an item of `net:` names this host and port. The port is 0 when the address has
+ * none. */
 bool pdl_net_grants(const path_list *net, const char *host, int port);
 /* Returns true for a host with or without a port, and for a domain. */
 bool pdl_net_is_item(const char *item);
 /* seccomp.c */
 bool pdl_filter_load(const sandbox_spec *s, int *calls);
-/* sockets.c. The monitor answers calls here and does not return. The descriptor on which the filter
+/* sockets.c. Starts a thread of the monitor that answers calls. The descriptor on which the filter
  * passes the calls arrives over the pair. */
 void pdl_sockets_serve(int pair);
 /* processes.c. Counts the processes of the sandbox, without the monitor, which is the caller.

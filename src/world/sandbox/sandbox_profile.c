@@ -40,7 +40,7 @@ void pdl_paths_sort(path_list *l) {
     l->n = n;
 }
 
-/* Returns the first path that is not before the text. */
+/* Returns the first path that is not before the text, or "" when all paths are before it. */
 static const char *first_from(const path_list *l, const char *text) {
     size_t from = 0, to = l->n;
     while (from < to) {

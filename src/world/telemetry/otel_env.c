@@ -58,8 +58,7 @@ static void add_header(void *user, pdl_str name, pdl_str value) {
     *pdl_vec_push(&c->headers) = pdl_buf_take(&line);
 }
 
-/* Adds an attribute. A name that occurs again replaces its value, because an attribute occurs
- * once. */
+/* Adds an attribute. An attribute occurs once: a later value replaces an earlier one. */
 static void add_resource(void *user, pdl_str name, pdl_str value) {
     pdl_val *all = user;
     *all = pdl_dict_put(*all, pdl_text(name), pdl_text(value));
@@ -124,7 +123,8 @@ static void note(const pdl_otlp_options *o, const char *text) {
     if (o->note) o->note(o->note_user, pdl_str_of(text));
 }
 
-/* Appends the address of the collector. Returns false when the environment has none. */
+/* Appends the address of the collector. Without an address in the environment, this is the usual
+ * one of the local machine. Returns false, after a note, when the environment asks for gRPC. */
 static bool put_address(const pdl_otlp_options *o, pdl_buf *out) {
     pdl_str protocol = get(o, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"),
             whole = get(o, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),

@@ -38,11 +38,11 @@ typedef struct pdl_otlp_options {
     void *note_user;
 } pdl_otlp_options;
 
-/* Makes an exporter. *out is NULL when nothing has to be sent. Error: usage (the text is not an
- * address). */
+/* Makes an exporter. *out is NULL when nothing has to be sent. Error: usage (the address of the
+ * collector or the value of PDL_OTLP is malformed). */
 PDL_MUST bool pdl_otlp_new(const pdl_otlp_options *o, pdl_otlp **out, pdl_err *err);
-/* How long pdl_otlp_free waits for the collector when it sends the last spans. pdl_otlp_free
- * accepts NULL. */
+/* How long pdl_otlp_free waits for the collector when it sends the last spans. When the collector
+ * has named a time for them, the wait begins at that time. pdl_otlp_free accepts NULL. */
 enum { PDL_OTLP_LAST_MS = 1000 };
 void pdl_otlp_free(pdl_otlp *o);
 

@@ -1,8 +1,8 @@
 /* otlp_export.c -- sends batches of spans to the collector.
  *
- * A batch is one message of OTLP that grows until it has BATCH spans or a second has passed. A few
- * are in flight at a time, the others wait in a queue. A batch that the collector may accept later
- * (429, 503) is sent again after the time that it asks for. Batches that cannot be sent are
+ * A batch is one message of OTLP that grows until it is full (BATCH, BATCH_BYTES) or a second has
+ * passed. A few batches are in flight at a time, the others wait in a queue. A batch that the
+ * collector may accept later is sent again (is_passing, wait_of). Batches that cannot be sent are
  * dropped: for PAUSE_NS after a failure nothing is sent, and when more than MAX_BYTES wait the
  * collector is too slow.
  *
@@ -114,7 +114,7 @@ static void on_later(void *user) {
     send_next(o);
 }
 
-/* Puts the batch back into the queue; no batch is sent before its time has come. */
+/* Puts the batch back into the queue. Until the wait has ended, no batch is sent. */
 static void send_later(sending *s, const pdl_http_reply *r) {
     pdl_otlp *o = s->o;
     bool named;
@@ -141,7 +141,7 @@ static pdl_vref member(pdl_vref v, const char *name, const char *other) {
     return pdl_is_absent(found) ? pdl_member(v, other) : found;
 }
 
-/* Reads how many of n spans the collector rejected. Returns the number; *text gets its words. */
+/* Returns how many of n_sent spans the collector rejected. Appends its message to text. */
 static size_t read_partial(const pdl_otlp *o, pdl_vref json, size_t n_sent, pdl_buf *text) {
     pdl_vref part = member(json, "partialSuccess", "partial_success");
     pdl_vref count = member(part, "rejectedSpans", "rejected_spans"),

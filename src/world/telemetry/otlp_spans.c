@@ -1,13 +1,14 @@
 /* otlp_spans.c -- turns events of a run into spans: the run, blocks that have a name, effects.
  *
- * A block has a span when it has `def` or `description`, or is the body of a function. Inside the
- * library, only two sorts have a span unless all spans are requested: effects that leave the
- * process, and bodies of functions that the program itself has called. The reason is that an agent
- * of the library runs a hundred blocks for each call of a model. The parent of a span is the
- * innermost span whose place (a chain of shared parts) is around its own. A block may end before
- * the answer that it has requested has arrived, since values are awaited where they are used. The
- * span of such a block ends with the last span inside it. A queue may forward an effect after its
- * block has ended. So as many ended blocks are remembered as there can be waiting calls.
+ * A block has a span when it has a name (`def`, a key of `defs`) or `description`, or is the body
+ * of a function. Inside the library, only bodies of functions that the program itself has called
+ * have a span, because an agent of the library runs a hundred blocks for each call of a model. An
+ * effect has a span when it leaves the process. The option `all` adds the other blocks and effects.
+ * The parent of a span is found along the span's place: the innermost block around it that has a
+ * span. A block may end before the answer that it has requested has arrived, since values are
+ * awaited where they are used. The span of such a block ends with the last span inside it. A queue
+ * may forward an effect after its block has ended. So as many ended blocks are remembered as there
+ * can be waiting calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -150,7 +151,7 @@ static void over(span *s, int64_t end) {
     settle(s);
 }
 
-/* Returns an empty list of facts for a span. label: labels of the texts that are content. */
+/* Returns where the facts of a span are added. label: labels of the texts that are content. */
 static pdl_otlp_facts facts_of(span *s, pdl_label label) {
     const pdl_otlp_run *r = s->run;
     bool content = r->o->opt.content && !pdl_redaction_covers(r->redaction, label);
@@ -168,8 +169,8 @@ static void fail(span *s, const pdl_err *err, const pdl_effect *e) {
         pdl_otlp_put_shown(&to, "exception.message", pdl_str_of(err->msg), label);
 }
 
-/* Finds the innermost span around a place. *id is the id of this span if it has ended, otherwise
- * NULL. */
+/* Returns the innermost span around a place. When this span has ended, returns the root and stores
+ * the id of the ended span in *id; otherwise *id is NULL. */
 static span *around(pdl_otlp_run *r, const pdl_path *place, const char **id) {
     *id = NULL;
     for (const pdl_path *p = place; p; p = p->up) {

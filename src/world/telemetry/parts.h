@@ -21,7 +21,7 @@ typedef struct otlp_config {
     char *url;               /* owned; NULL when nothing is sent */
     PDL_VEC(char *) headers; /* owned lines "Name: value" */
     pdl_buf resource;        /* JSON: list of attributes */
-    bool sampled;            /* the program that started this process wants spans to be sent */
+    bool sampled;            /* false when the program that started this process wants no spans */
     char trace[33];          /* id of the trace in TRACEPARENT; empty when there is none */
     char parent[17];
     char *state; /* TRACESTATE; owned; NULL when there is none */
@@ -73,8 +73,7 @@ void pdl_otlp_make_id(pdl_otlp *o, char out[17]);
 pdl_buf *pdl_otlp_span_room(pdl_otlp *o);
 void pdl_otlp_span_done(pdl_otlp *o);
 
-/* --- span_attributes.c: attributes as JSON ("{...},{...}")
- * ---------------------------------------------- */
+/* --- span_attributes.c ------------------------------------------------------------------------ */
 
 /* The length to which texts are cut. */
 enum { PDL_OTLP_TEXT = 65536 };

@@ -57,7 +57,7 @@ bool pdl_web_is_text(pdl_str type, pdl_str body) {
     return !type.n && !has_nul && pdl_utf8_check(body) == PDL_NOT_FOUND;
 }
 
-/* Finds `charset=NAME` or `charset="NAME"` in the first tags of a page. */
+/* Finds `charset=NAME` or `charset="NAME"` in the first LOOKED_AT bytes of a page. */
 static pdl_str named_in_page(pdl_str body) {
     pdl_str s = pdl_str_sub(body, 0, body.n < LOOKED_AT ? body.n : LOOKED_AT);
     for (size_t i = 0; i + 8 < s.n; i++) {

@@ -34,8 +34,9 @@ typedef struct pdl_web_options {
 } pdl_web_options;
 
 /* Answers effects of kind http (effects.def); other kinds are refused. Every answer with a status
- * is a reply; errors are those of the network (connection, timeout, protocol), of the limits
- * (limit) and of `auth` (config). Borrows loop. close cancels open requests. */
+ * is a reply. Errors are those of the network (connection, timeout, protocol), of the limits
+ * (limit), of `auth` (config) and of malformed requests (bad_request). Borrows loop. close cancels
+ * open requests. */
 pdl_world *pdl_web_world_new(pdl_loop *loop, const pdl_web_options *opt);
 
 #endif

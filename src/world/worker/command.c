@@ -119,8 +119,8 @@ static void refuse_slow(job *j) {
     pdl_buf_fini(&b);
 }
 
-/* Handles an end that the helper of the sandbox reports. Returns false when the command itself
- * ended. */
+/* Handles an end that the helper of the sandbox reports. Returns false when the command is answered
+ * with its output. */
 static bool ended_confined(job *j, const pdl_proc_result *r) {
     pdl_err err = {0};
     pdl_sandbox_end end = pdl_sandbox_end_of(r->signal);

@@ -270,7 +270,7 @@ def _bases(t):
 
 
 def _own_frames(tb, env):
-    """Returns what traceback prints, without frames of this file, and the innermost line of the block, or 0."""
+    """Returns the innermost line of the block, or 0, and the indexes of the frames of other blocks."""
     line, left_out = 0, set()
     for i, (frame, number) in enumerate(_walk(tb)):
         if frame.f_code.co_filename == _BLOCK:
@@ -325,7 +325,8 @@ def _clean(te, left_out, seen):
 
 
 def _text_of(e, te):
-    """Returns what traceback prints. Fails for a class without a module, or with a metaclass that hides the module."""
+    """Returns what traceback prints. te.format() fails for a class without a module, or with a metaclass that hides the
+    module; the text is then made here."""
     try:
         return "".join(te.format())
     except Exception:
@@ -398,7 +399,7 @@ def _ipython_shell():
 
 
 def _run_cell(shell_class, code, env):
-    """Runs in the child process: passes on the output of the cell."""
+    """Runs in the child process. Returns the output of the cell."""
     import contextlib
 
     captured = io.StringIO()

@@ -132,7 +132,7 @@ def _watch_loading():
 
 
 class _Imports:
-    """Returns the names of the modules that a text imports, and whether it imports modules by computed names."""
+    """The names of the modules that a text imports. `makes`: the text imports modules by computed names."""
 
     def __init__(self, text, package):
         import ast
@@ -151,7 +151,7 @@ class _Imports:
 
 
 def _find(name, path):
-    """Returns the file from which a module would be loaded, without loading it or the packages around it."""
+    """Returns the spec of a module, without loading the module or the packages around it; None when it is not found."""
     from importlib.machinery import PathFinder
 
     spec, at = None, ""
@@ -170,8 +170,8 @@ def _read_text(path):
 
 
 def _looks_at(text, names, folder):
-    """Returns True when the imports of the code, or of the user's modules that it imports, reach one of these modules.
-    "?" means any module of the user."""
+    """Returns True when the imports of the code, or of the user's modules that the code imports, may reach one of the
+    modules `names`. "*" is always reached; "?" means any module of the user."""
     path = sys.path + ([folder] if folder is not None else [])
     todo, seen = [(text, "")], set()
     if "*" in names:

@@ -78,7 +78,7 @@ static bool is_alive(const worker *w) {
 /* --- end -------------------------------------------------------------------------------------- */
 
 static void forget_questions(worker *w) {
-    /* the handles of a question are released with its answer, or at the end of the worker */
+    /* a question is released with its answer, or at the end of the worker */
     for (question *q = w->questions; q; q = q->next) q->generation = 0;
 }
 

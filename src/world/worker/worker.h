@@ -26,8 +26,8 @@
  * Called once, and never after the world is closed. */
 typedef void pdl_worker_done_fn(void *done_user, pdl_val result, const pdl_err *err);
 
-/* Answers a read of standard input by code with a line without its end (borrowed); eof: the input
- * has ended. Call it exactly once, and not after the world is closed. */
+/* Answers code that reads standard input: line (borrowed) has no line end; eof: the input has
+ * ended. Call it exactly once, and not after the world is closed. */
 typedef void pdl_worker_answer_fn(void *answer_user, pdl_str line, bool eof);
 
 /* Options, each of which may be zero. Everything is borrowed and must outlive the world, unless it
@@ -64,17 +64,18 @@ typedef struct pdl_worker_options {
      *   scope   dict of initial variables
      *   config  dict as given to exec_str (yield_result, role, ...)
      *   output  "result" | "all"
-     * done gets the result, or for "all" a dict {result, scope, trace, replay, usage}. NULL:
-     * the request is refused with an error. */
+     * done gets the result, or for "all" a dict {result, scope, trace, replay, usage}. When the
+     * function is NULL, the request is refused with an error. */
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
-    /* confines code and commands; when it is NULL, they are not confined */
+    /* confines code and commands; NULL when they are not confined */
     const struct pdl_sandbox *sandbox;
     /* Counter of the Python processes in all worlds whose objects occur in one run; NULL when there
      * is one world. */
     uint32_t *generations;
     /* Each block and each operation on an object begins with Python's generators seeded from this
-     * number and the place of its effect. When it is NULL, they are not seeded. */
+     * number and the place of its effect. When the pointer is NULL, Python's generators are not
+     * seeded. */
     const uint64_t *seed;
     /* Returns the attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. When the
      * function is NULL, Python gets records as opaque objects. */
@@ -89,7 +90,7 @@ typedef struct pdl_worker_options {
  *          vars     the variables that travel, ready (no open promises)
  *          cwd      directory that is appended to the module path
  *          rebound  those lists, dicts and sets of vars that the code changed in place
- *          stdout   all that it printed, which was also delivered in pieces as it came
+ *          stdout   all that the code printed, which was also delivered in pieces
  *          left     names of modules in which blocks have left something that later blocks may
  *                   see, or "*" when all code may see it. It is a part of effects with a sender,
  *                   whose run may be resumed. When `left` of the request has such names, code that
@@ -105,8 +106,8 @@ typedef struct pdl_worker_options {
  *          PDL_E_code, the text of the exception, py_class = its class.
  *
  *          {op: "attr", id, name}                 the attribute, else the item; when there is
- *                                                 neither: "'T object' has no attribute 'n'"
- *          {op: "item", id, key}                  the item, else (text) the attribute
+ *                                                 neither, an undefined value with the reason
+ *          {op: "item", id, key}                  the item, else, when key is a text, the attribute
  *          {op: "call", id, args, kwargs, name?}  calls it, or its method `name`
  *          {op: "iter", id}                       the list of its items
  *          {op: "len" | "str" | "repr", id}
@@ -115,26 +116,27 @@ typedef struct pdl_worker_options {
  *                                                 + - * / // % ** ~ == != < <= > >= in "not in"
  *          {op: "unary", operator, id}            + - not
  *          {op: "slice", id, args}                args: [from, to, step]
- *          {op: "filter", name, args, kwargs}     a filter that calculates or compares: abs, int,
- *                                                 float, round, max, min, sum, sort
- *          {op: "drop", id}                       null; the handle is gone
+ *          {op: "filter", name, args, kwargs, operator?}
+ *                                                 a filter of the table `_filters` in later.py
+ *          {op: "drop", id}                       null
  *
- * command  {argv} -> {stdout, stderr, status}
+ * command  {argv} -> {stdout, stderr, status, ended?}
  *
- *          status is the exit status, or minus the signal; "\r\n" becomes "\n".
+ *          status is the exit status, or minus the signal; "\r\n" and "\r" become "\n".
+ *          ended is "memory" when the command reached the memory limit of its sandbox.
  *          A command that cannot be started fails with PDL_E_code "Shell Code error:
  *            FileNotFoundError(2, 'No such file or directory')", py_class
- *            "FileNotFoundError,OSError".
+ *            "FileNotFoundError,OSError,Exception".
  *          A command that is too slow fails with "Shell Code error: TimeoutExpired: ...", py_class
- *            "TimeoutExpired,...".
+ *            "TimeoutExpired,..."; in a sandbox, with PDL_E_time.
  *
  * Values that travel into Python: JSON values, tuple, set, bytes, dates, range; PDL functions as
  * callables (effect->call_in starts them); contexts as lists of messages; records with their
  * attributes; handles as their objects; the rest opaque. The same kinds come back, and everything
  * else comes back as a handle; a PDL function or opaque value that comes back is the same value.
  *
- * Borrows loop, which must outlive the world. Handles may outlive it. Closing ends the process (and
- * what it started). */
+ * Borrows loop, which must outlive the world. Handles may outlive the world. Closing ends the
+ * Python process and the processes that it started. */
 pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt);
 
 /* Returns true when the request of an effect of kind object uses an object of the world's

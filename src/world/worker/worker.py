@@ -239,9 +239,9 @@ def _question(block, message, key):
 
 # --- cancelled blocks --------------------------------------------------------------------------
 
-# The run says which block it cancels, in a message, and sends SIGINT, so that a block that computes reads its messages.
-# The signal may come at any moment, even while a message is being read or written. Then it is only noted, and the block
-# is interrupted when user code continues. When user code is running, it is interrupted at once.
+# The run sends a message that names the cancelled block, and SIGINT, so that a block that computes reads the message.
+# The signal may come at any moment, even while a message is being read or written. Then the signal is only noted, and
+# the block is interrupted when user code continues. When user code is running, it is interrupted at once.
 
 
 def _enter():
@@ -324,8 +324,8 @@ def _block():
 
 
 def _settle():
-    """Waits until everything that was written directly to descriptor 1 (by child processes or C code) was read, because it was written before the
-    message that follows."""
+    """Waits until all bytes that child processes or C code wrote directly to descriptor 1 were read, because these
+    bytes precede the message that follows."""
     try:
         import fcntl
         import time
@@ -549,8 +549,8 @@ _PLAIN = frozenset((str, bool, float, type(None)))
 
 
 def _encode(o, known=False):
-    """Returns a JSON form of any object, for comparisons. With `known`, no new handle is made, and an object that has none becomes a mark that
-    differs from every value."""
+    """Returns a JSON form of any object. With `known`, which is for comparisons, no new handle is made, and an object
+    without a handle becomes a mark that differs from every value."""
     t = type(o)
     if t in _PLAIN:
         return o
@@ -687,7 +687,7 @@ def _free(e, env):
         try:
             tb.tb_frame.clear()
         except RuntimeError:
-            pass  # this is the frame of this function itself
+            pass  # this is the frame of _run_python, which is still running
         tb = tb.tb_next
     env.clear()
 
@@ -750,7 +750,8 @@ def _serve(m):
 
 
 def _serve_beside(m):
-    # A thread that user code started is waiting. The block with the baton may be waiting for that thread.
+    # While a thread that user code started waits for an answer, no turn is taken, because the block with the baton may
+    # be waiting for that thread.
     turn = _state.strangers == 0
     if turn:
         _turn.acquire()

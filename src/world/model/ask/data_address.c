@@ -13,7 +13,8 @@
 
 #include "base/banned.h"
 
-/* The members of parts that have an address, in `url` when the member is an object, or data. */
+/* The types of parts that have an address or data. The member named like the type is the text, or
+ * an object with the text in `key`. */
 static const struct data_place {
     const char *type, *key, *what; /* `what` names the part in messages */
     bool is_data;                  /* the member `data` has base64 without an address */
@@ -122,7 +123,8 @@ static bool put_plain(const struct data_place *at, pdl_str s, pdl_buf *out, pdl_
     return put_data(data, is_base64, out) || refuse(at, s, "is not base64", err);
 }
 
-/* Returns the place of the address of a part and its text; NULL when the part has none. */
+/* Returns the row of a part in places, and the address or data of the part in *text. Returns NULL
+ * when the part has neither. */
 static const struct data_place *find(pdl_vref part, pdl_str *text) {
     if (!pdl_is_dict(part)) return NULL;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

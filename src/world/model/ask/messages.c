@@ -71,8 +71,8 @@ typedef struct wish {
 
 /* The members that replies bring besides text and calls (spec providers 4.5), and the services
  * that accept them in a later request. Services refuse members that they do not know, and a
- * conversation may continue with another service. Two members are missing here because their
- * dialects send them back themselves: thinking_blocks and thought_signatures. */
+ * conversation may continue with another service. No service takes thinking_blocks and
+ * thought_signatures here, because their dialects send these two back themselves. */
 static const struct {
     const char *key;
     unsigned takers; /* quirks of the services that accept the member */
@@ -127,8 +127,8 @@ bool pdl_message_is_mark(pdl_vref key, pdl_vref v) {
            !pdl_is_absent(pdl_member(v, name));
 }
 
-/* The members that replies bring inside of a call and of its function. Google's models and gateways
- * to them want the mark of a thought back. */
+/* Returns true for a member that replies bring inside of a call or of its function, and that is not
+ * sent back. Google's models and gateways to them want the mark of a thought back. */
 static bool is_brought_by_call(pdl_vref key, pdl_vref v, const wish *w) {
     static const char *const keys[] = {
         "index",  "provider_specific_fields", "extra_content", "thought_signature",
@@ -137,7 +137,7 @@ static bool is_brought_by_call(pdl_vref key, pdl_vref v, const wish *w) {
     return is_known && !(w->traits & PDL_TRAIT_GOOGLE && pdl_message_is_mark(key, v));
 }
 
-/* Returns an object without these members. */
+/* Returns an object without the members of is_brought_by_call. */
 static pdl_val without_brought(pdl_vref v, const wish *w) {
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {

@@ -30,8 +30,8 @@ typedef struct pdl_param {
 const pdl_param *pdl_param_find(pdl_str name);
 
 /* Returns the parameters of the program that are candidates for sending: without nulls, control
- * keys (spec providers 4) and additional_drop_params. Numbers and booleans that are written as
- * text are converted. */
+ * keys (spec providers 4), additional_drop_params, and parameters about an empty list of tools.
+ * Numbers and booleans that are written as text are converted. */
 pdl_val pdl_params_clean(pdl_vref given);
 
 /* The unsupported parameters of a call, while they are gathered (spec providers 4.4). */

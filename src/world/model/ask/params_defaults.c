@@ -22,7 +22,8 @@ typedef struct role_header {
 #define ROLE(name)                                                                                 \
     { name, "<|start_of_role|>" name "<|end_of_role|>" }
 
-/* Returns the role headers of the granite 3.x templates; the list ends with an empty row. */
+/* Returns the defaults for a granite 3.x template. headers: its role headers, ended by an empty
+ * row. */
 static pdl_val granite(const role_header *headers) {
     pdl_val roles = pdl_dict_new(6), end = pdl_textz("<|end_of_text|>");
     for (; headers->role; headers++) {
@@ -127,8 +128,8 @@ bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_
                 merged = pdl_dict_merge(merged, v);
         }
     }
-    *out = none ? params
-                : fill_sampling(fill(params, merged)); /* a model of this kind gets no defaults */
+    *out =
+        none ? params : fill_sampling(fill(params, merged)); /* none: the model gets no defaults */
     pdl_drop(merged);
     return true;
 }

@@ -7,7 +7,7 @@
  * fail where it is unknown. So the dialect selects the strongest form that its service has, and the
  * call records it for the trace. When a service refuses the field, the field is dropped, and the
  * prompt asks for the form in words. What must stay true: the program gets the same value in every
- * form, and the spec is still checked here, because no service can be trusted to follow the schema.
+ * form, and the machine still checks the spec, because no service can be trusted to follow it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 #include "model/wire/dialect.h"
 
-/* Returns response_format {type: json_schema, json_schema: {name: schema, schema, strict}}.
+/* Returns response_format {type: json_schema, json_schema: {name: "schema", schema, strict}}.
  * strict is true only for a schema that keeps OpenAI's rules (strict.h). */
 pdl_val pdl_structured_format(pdl_vref schema);
 /* Returns the response_format for servers at the user's address, which get the schema unchanged.
@@ -48,7 +48,8 @@ pdl_vref pdl_structured_wanted(const pdl_ask *a);
  * an object. Owned; absent when neither the response_format nor the block has a schema. */
 pdl_val pdl_structured_for_tool(pdl_ask *a);
 
-/* Returns {value: schema}, for services that require an object at the root. */
+/* Returns the schema of an object with the one property `value`, which has the given schema, for
+ * services that require an object at the root. */
 pdl_val pdl_structured_wrap(pdl_vref schema);
 /* Returns true when any text is valid against this schema, so that it constrains nothing. */
 bool pdl_structured_is_text(pdl_vref schema);

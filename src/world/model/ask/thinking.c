@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* The models whose name has the part `name`, then a version that is not before this one, and the
+/* The models whose name has the part `name`, then a version that is not before major.minor, and the
  * part `also`. */
 typedef struct since {
     const char *name;
@@ -68,7 +68,8 @@ static const struct {
 
 enum { N_EFFORTS = sizeof efforts / sizeof efforts[0] };
 
-/* Reads a part of a version; a longer number is a date. Returns 0 when there is none. */
+/* Reads a part of a version. Returns 0 when there is no number, and for a number with more than two
+ * digits, which is a date. */
 static int read_part(pdl_str *rest) {
     enum { LONGEST = 2 };
     int n = 0;

@@ -26,7 +26,7 @@ struct pdl_access_token {
     pdl_access_token *next;
     pdl_buf url, id, form, text;
     uint64_t until_ns;
-    uint64_t http_id;               /* an exchange is in flight */
+    uint64_t http_id;               /* the exchange in flight, or 0 */
     pdl_token_wait *waiting, **end; /* the calls that wait for the token, in order of arrival */
 };
 
@@ -90,7 +90,8 @@ static bool take_token(pdl_access_token *k, pdl_str body) {
     return ok;
 }
 
-/* Makes the fault of a refused exchange, which is an authentication error for any status. */
+/* Makes the fault of an exchange that failed. The statuses from 400 to 499, except 408 and 429, are
+ * authentication errors. */
 static void fault_of(const pdl_http_reply *r, pdl_fault *f) {
     if (r->end != PDL_HTTP_OK) {
         pdl_fault_of_transport(r, false, f);

@@ -13,11 +13,12 @@
 
 #include "base/banned.h"
 
-/* when a service asks for a longer wait than this, its wish is ignored */
+/* when a service asks for a longer wait than this, the request is not sent again */
 enum { LONGEST_WAIT_S = 120 };
 
-/* Failures that may pass by themselves. Other failures are retried when the service says so
- * (x-should-retry), or when two requests collided (409). */
+/* NEVER: failures that are not retried. PASSES: failures that may pass by themselves. Other
+ * failures are retried when the service says so (x-should-retry), or when two requests collided
+ * (409). */
 static const struct {
     pdl_err_kind kind;
     enum { NEVER, PASSES } what;

@@ -134,7 +134,7 @@ struct pdl_call {
     pdl_timer *timer;
     pdl_token_wait token;
     pdl_rate_slot rate_slot;
-    /* hash of the beginning of the request; 0 when no other call waits for this one */
+    /* hash of the beginning of the request; 0 when the call has no part in --prefix-first */
     uintptr_t beginning;
     pdl_call *leader; /* the call for which this one waits in the state AWAITS_FIRST */
     /* the next and the previous call that wait for the same call */

@@ -55,7 +55,7 @@ struct pdl_embedding {
 
 /* --- known vectors ---------------------------------------------------------------------------- */
 
-/* Hashes the request without its texts, because its parameters may hold keys. */
+/* Hashes the model and the parameters, so that keys among the parameters are not stored. */
 static void hash_settings(pdl_embedding *m) {
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};

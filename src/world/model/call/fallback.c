@@ -25,8 +25,9 @@ static pdl_vref find_fallback(pdl_call *c, pdl_vref given, const pdl_fault *f) {
                : pdl_absent();
 }
 
-/* Removes a key that the block gives without naming its provider, so that it is not sent to another
- * provider. Takes given. */
+/* Removes the keys that the block gives, so that they are not sent to another provider. Keeps them
+ * when the next model has the same provider or the block gives an address, and keeps a key that the
+ * entry `own` gives. Takes given. */
 static pdl_val without_key(const pdl_call *c, pdl_val given, pdl_vref own) {
     static const char *const names[] = {"api_key", "apikey", "token", "zen_api_key",
                                         "azure_ad_token"};

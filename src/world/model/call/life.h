@@ -51,7 +51,7 @@ double pdl_call_seconds_left(const pdl_call *c);
 
 /* --- prefix_first.c --------------------------------------------------------------------------- */
 
-/* Finds the calls whose requests begin like this one. Called before marks are added. */
+/* Computes c->beginning from the body. Called before marks are added to the body. */
 void pdl_follow_read(pdl_call *c, pdl_vref body);
 /* Returns true when c now has to wait for a call that begins alike. When the wait is over, the
  * timer of c sends c. */
@@ -91,8 +91,7 @@ void pdl_call_fail(pdl_call *c, pdl_fault *f);
 void pdl_call_fail_early(pdl_call *c, pdl_err *err);
 bool pdl_call_retries_after_output(const pdl_call *c);
 
-/* --- polled_job.c
- * ------------------------------------------------------------------------------------ */
+/* --- polled_job.c ----------------------------------------------------------------------------- */
 
 /* Returns true when json is the reply of an unfinished job; c->job then has the address to poll. */
 bool pdl_job_is_pending(pdl_call *c, pdl_vref json);

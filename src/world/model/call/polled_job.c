@@ -6,7 +6,7 @@
  * origin is refused. A job may run for long and still be healthy, so the limit `total` counts from
  * its last progress, and the count of retries starts again after each successful poll. A job costs
  * money until it ends: when its result is not needed any more, the service is asked once to stop
- * it, and its answer is awaited for CANCEL_MS at most.
+ * the job, and the answer of the service is awaited for CANCEL_MS at most.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -39,7 +39,7 @@ typedef struct pdl_rate_bucket {
     uint64_t round; /* how often max_open was halved */
     uint64_t answered;
     uint64_t hold_ns;            /* nothing is sent before this moment */
-    unsigned refusals;           /* how many requests were refused with 429 since the last answer */
+    unsigned refusals;           /* how many rounds were refused with 429 since the last answer */
     pdl_rate_slot *first, *last; /* slots that wait, oldest first */
 } pdl_rate_bucket;
 

@@ -414,8 +414,8 @@ static bool is_over(uint64_t start_ns, uint64_t limit_ms) {
     return limit_ms && pdl_clock_ns() - start_ns > limit_ms * 1000000;
 }
 
-/* Returns true when no part of the answer arrived within the limits. Comments, pings and empty
- * events keep the connection alive, but they are not parts of the answer. */
+/* Returns true when no part of the answer arrived within the limit `first`. Comments, pings and
+ * empty events keep the connection alive, but they are not parts of the answer. */
 static bool is_late(const pdl_call *c) {
     return (!c->stream || !c->stream->moved_ns) && is_over(c->attempts.start_ns, c->timing.first);
 }
@@ -468,8 +468,8 @@ bool pdl_call_on_data(void *user, pdl_str bytes) {
     return false;
 }
 
-/* Makes the fault of text that a server sent outside of its events. JSON outside of events is an
- * error even after an answer. */
+/* Returns true, with the fault, when the answer is not complete, or when the server sent JSON
+ * outside of its events, which is an error even after a complete answer. */
 static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
     pdl_str said = pdl_buf_str(&c->stream->sse.stray);
     bool complete = pdl_reply_builder_is_complete(&c->stream->builder);

@@ -141,7 +141,8 @@ static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     return d;
 }
 
-/* Records the failed attempt. Takes model, which is the one that failed. */
+/* Records the failed attempt, unless it was the only one. Takes model, which is the one that
+ * failed. */
 static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_val model, const decision *d) {
     if (d->next != PDL_NEXT_NONE || !pdl_is_absent(c->attempts.list)) {
         pdl_buf msg = PDL_BUF;

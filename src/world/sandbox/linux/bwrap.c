@@ -39,7 +39,8 @@ static void add_bind(words *w, const char *path, bool writable) {
     add(w, writable ? "--bind" : "--ro-bind", path, path);
 }
 
-/* Adds an empty file. bubblewrap reads its content from a descriptor, one for each file. */
+/* Adds an empty file, whose content bubblewrap reads from a descriptor. Returns false for a path
+ * that need not be an empty file, or when there are too many empty files. */
 static bool add_empty(words *w, const char *path, int *n_empty) {
     enum { MAX_EMPTY = 200 };
     char number[16];

@@ -307,8 +307,8 @@ static void serve_network(int listener, const sandbox_spec *s) {
     close(listener);
 }
 
-/* Passes on to the group a signal that only this process received. A signal to the whole group has
- * already reached all of it. */
+/* Passes a signal on to the group, because only this process may have received it. This process
+ * ignores the copy that it sends to itself. */
 static void hand_on(int signals) {
     struct signalfd_siginfo info;
     if (read(signals, &info, sizeof info) != (ssize_t)sizeof info) return;
@@ -323,7 +323,8 @@ static int end_as(int32_t status) {
     return end && getenv(PDL_SANDBOX_AS_SHELL) ? (int)end : end_by(WTERMSIG(status));
 }
 
-/* Serves the monitor until the other side of the pair is closed. */
+/* Serves the monitor until it sends the status of the command or closes its side of the pair.
+ * Returns the status. */
 static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s) {
     int32_t end = pdl_sandbox_signal_of(PDL_SANDBOX_SETUP);
     bool known = false;
@@ -385,7 +386,7 @@ static int begin_cleaner(const char *folder, pid_t *cleaner) {
         }
         _exit(0);
     }
-    /* the loop below closes the lowest descriptors */
+    /* outside() closes the lowest descriptors later */
     int end = fcntl(ends[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
     close(ends[0]);
     close(ends[1]);

@@ -1,5 +1,5 @@
 /* namespaces.c -- namespaces and mounts with direct system calls, which start a command in less
- * than half the time of bubblewrap; see bwrap.c for machines that allow only that.
+ * than half the time of bubblewrap; see bwrap.c for machines that allow only bubblewrap.
  *
  * The new root is made in a tmpfs over /tmp, and the old root is moved below it until all mounts
  * are made: so folders in /tmp of the outside can still be mounted inside.

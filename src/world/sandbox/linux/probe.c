@@ -64,8 +64,8 @@ static void try_namespaces(sandbox_machine *m) {
              "namespaces of users cannot be made here: %s", e > 0 ? strerror(e) : "no answer");
 }
 
-/* Explains a failure of bubblewrap by the first line that it wrote, when that line can be
- * displayed. */
+/* Explains a failure of bubblewrap by the first line that it wrote. Characters that cannot be
+ * displayed become "?". */
 static void explain_bwrap(sandbox_machine *m, int status, int said) {
     char line[81];
     fcntl(said, F_SETFL, O_NONBLOCK);

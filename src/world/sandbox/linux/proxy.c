@@ -185,9 +185,9 @@ typedef struct http_request {
     pdl_str method, target, version, fields; /* fields: lines, each with its end */
 } http_request;
 
-/* Returns true when every server reads the head as we do. A CR or LF alone, a continued line and a
- * space in a name are read in more than one way, so the server might see a field that the proxy
- * does not. */
+/* Returns true when every server reads the lines of the head as we do. A CR or LF alone and a
+ * continued line are read in more than one way, so the server might see a field that the proxy does
+ * not. */
 static bool is_plain(pdl_str head) {
     for (size_t i = 0; i < head.n; i++) {
         unsigned char c = (unsigned char)head.p[i];

@@ -141,7 +141,7 @@ static void grant_all(int rules, const sandbox_spec *s, uint64_t all) {
     const path_list *masked = mounted ? &none : &s->masked, *kept = mounted ? NULL : &s->kept;
     const grants read = {.access = LL_READ & all, .masked = masked};
     for (size_t i = 0; i < s->ro.n; i++) grant_but(rules, s->ro.p[i], &read, 0);
-    /* a socket there would be reachable from outside, too */
+    /* a socket in a folder of `write:` would be reachable from outside, too */
     const grants write = {all & ~(uint64_t)LANDLOCK_ACCESS_FS_MAKE_SOCK, masked, kept,
                           LL_READ & all};
     for (size_t i = 0; i < s->rw.n; i++) grant_but(rules, s->rw.p[i], &write, 0);

@@ -1,5 +1,4 @@
-/* seccomp.c -- the filter of system calls, written by hand: a list of those that are refused
- * with EPERM.
+/* seccomp.c -- the filter of system calls, written by hand: a list of the calls that are refused.
  *
  * The filter does not use libseccomp: the list is short, and its rules compare one argument at
  * most. The helper starts for each command, so loading a library would cost more than all its other
@@ -234,7 +233,8 @@ static void refuse_other_values(program *f, const allowed_values *a, int e) {
 enum { TYPE_OF_SOCKET = 0xf, MULTIPATH_TCP = 262 };
 static const uint32_t any_bit = UINT32_MAX;
 
-/* Lets the monitor make each connect() to a unix socket (sockets.c). */
+/* Allows stream sockets of the family AF_UNIX and refuses other unix sockets. The monitor makes
+ * each connect() (sockets.c). */
 static void allow_unix(program *f) {
     enum { AFTER = 10, TO_NUMBER = 7, LAST_PROTOCOL = 1 };
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, AFTER, SYS_socket);
@@ -283,8 +283,9 @@ static void limit_personality(program *f) {
     refuse_other_values(f, &harmless, EPERM);
 }
 
-/* Refuses to set limits of other processes. Where code sees the processes outside, it could
- * otherwise lower the limits of the engine and so end it. */
+/* Refuses a call unless its argument, the number of a process, is 0 (the caller itself). Where code
+ * sees the processes outside, it could otherwise lower the limits of the engine and so end the
+ * engine. */
 static void refuse_others(program *f, int nr, unsigned arg) {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)nr);
     load_argument(f, arg);
@@ -293,7 +294,7 @@ static void refuse_others(program *f, int nr, unsigned arg) {
     load_number(f);
 }
 
-/* Makes the filter. unix: the monitor is asked about connections to unix sockets. */
+/* Makes the filter. unix_too: unix sockets are allowed, and the monitor makes each connect(). */
 static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
     program f = {0};
     /* with mounts there is a separate network namespace, too */

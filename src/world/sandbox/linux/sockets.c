@@ -50,8 +50,8 @@ typedef struct asked_call {
     uint64_t address, length;
 } asked_call;
 
-/* Returns true when the caller still waits for its call. Another process may have got its number
- * meanwhile. */
+/* Returns true when the caller still waits for its call. After the end of the caller, another
+ * process may get the caller's number. */
 static bool is_waiting(const asked_call *c) {
     uint64_t id = c->id;
     return ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
