@@ -36,7 +36,8 @@ typedef struct pdl_journal_info {
 /* Records into a new file. Errors: usage when the file exists, io. */
 PDL_MUST bool pdl_journal_record(pdl_str path, const pdl_journal_info *info, pdl_journal **out,
                                  pdl_err *err);
-/* Answers from a file. Errors: io when it does not exist, replay when it is not a journal. */
+/* Answers from a file. Errors: io when it does not exist, usage when it is not a recording, replay
+ * when it is of another version or damaged. */
 PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
 /* Returns true when the file begins like a recording. Returns false when the file cannot be
@@ -51,7 +52,7 @@ typedef struct pdl_journal_program {
 /* Stores text and inputs, without secrets and without values that the redaction covers. The name of
  * the file is in pdl_journal_info. Inputs that contain objects of the host are left out. */
 void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs);
-/* Reads the program of a recording. Errors: io; replay, when the file is not a recording. */
+/* Reads the program of a recording. Errors: as for pdl_journal_replay. */
 PDL_MUST bool pdl_journal_read_program(pdl_str path, pdl_journal_program *out, pdl_err *err);
 void pdl_journal_program_fini(pdl_journal_program *p);
 

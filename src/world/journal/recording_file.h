@@ -13,7 +13,8 @@ typedef struct db db;
 
 /* Makes a new file. Errors: usage when it exists, io. */
 PDL_MUST bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err);
-/* Opens an existing file. Errors: io, replay when it is not a journal or is damaged. */
+/* Opens an existing file. Errors: io, usage when it is not a recording, replay when it is of
+ * another version or damaged. */
 PDL_MUST bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err);
 void pdl_journal_db_close(db *d); /* Commits what is not committed yet; d may be NULL. */
 pdl_str pdl_journal_db_path(const db *d);

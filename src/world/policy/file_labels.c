@@ -138,7 +138,7 @@ static pdl_label of_any(const file_labels *f, pdl_vref path) {
 pdl_label pdl_file_labels_of_process(const file_labels *f) { return f->in_files | f->from_files; }
 
 /* Joins the labels that all other runs give to a file. of: returns the labels that one run gives to
- * it. */
+ * the file. */
 static pdl_label of_others(const run_files *run, pdl_vref path,
                            pdl_label (*of)(const file_labels *f, pdl_vref path)) {
     const pdl_policy_files *store = run->store;

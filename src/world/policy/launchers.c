@@ -254,7 +254,7 @@ static void start_found(starts *s, const pdl_command_word *words, size_t n) {
 }
 
 /* Returns the index of the first word that is an option of the list, alone or together with other
- * letters (-ne), or that is an unknown option; 0 when there is none. */
+ * letters (-ne), or whose text is unknown; 0 when there is none. */
 static size_t find_option(const launcher *l, const pdl_command_word *words, size_t n) {
     for (size_t i = 1; i < n; i++) {
         pdl_str w = words[i].text;

@@ -155,7 +155,7 @@ typedef struct source_entry {
 typedef struct source_log {
     source_entry *p; /* the newest entries, as a ring */
     size_t n;        /* number of sources that were added so far */
-    pdl_str folder;  /* The folder from which paths are shown; borrowed. */
+    pdl_str folder;  /* the folder from which paths are shown; borrowed */
 } source_log;
 pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin);
 /* Appends the sources of a value, newest first, with "; ". Returns the labels of that text. */
@@ -183,8 +183,8 @@ pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
 typedef struct judging {
     pdl_effect *e;         /* owned */
     ask_list asks;         /* owned; it borrows the request of e */
-    size_t next;           /* index of the question that is being decided */
-    pdl_decision decision; /* the decision on this question */
+    size_t next;           /* index of the ask that is being examined */
+    pdl_decision decision; /* the decision on this ask */
     bool approved;         /* a person has approved one of the asks, and saw the whole action */
 } judging;
 /* Examines the remaining asks. After that, forwards or refuses the effect, or lets it wait for an
@@ -213,7 +213,7 @@ bool pdl_policy_front_ok(const policy_front *r);
 typedef struct flight {
     struct policy_front *front;
     pdl_effect_sink asker;
-    pdl_effect *effect;   /* the effect that the program requested; borrowed */
+    pdl_effect *effect;   /* the effect that the program requested; borrowed; NULL for code */
     uint32_t id, session; /* id of the effect, and session of the process */
     size_t process;       /* index of the process */
     pdl_label named, bit; /* labels whose readers the reply itself names; the source's bit */
@@ -240,8 +240,8 @@ void pdl_policy_forward(policy_front *r, pdl_effect *e);
 
 /* tool_lock.c. Returns true when there is a lock: a person has approved all used definitions. */
 bool pdl_policies_have_locks(const pdl_policies *p);
-/* Takes e and returns true when it uses tools and there are locks; the definitions are examined
- * before the effect is forwarded. */
+/* Returns false when e can be forwarded: e uses no tool, there are no locks, or the tool was
+ * accepted. Otherwise takes e: the definitions are examined first, or e is refused. */
 bool pdl_lock_takes(policy_front *r, pdl_effect *e);
 /* Ends the wait for a lock of the effect with this id. Returns true when the effect waited. */
 bool pdl_lock_cancel(policy_front *r, uint32_t id);

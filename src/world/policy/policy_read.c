@@ -464,8 +464,8 @@ static void read_model_name(reader *r, const pdl_node *n, rule *to) {
         is_text(r, n, "model", &to->name);
 }
 
-/* Reads a key that rules of all sinks have. When the sink is unknown, other keys cannot be
- * checked. */
+/* Reads a key that rules of all sinks have. Returns false for other keys; they cannot be checked
+ * when the sink is unknown. */
 static bool read_common_key(reader *r, pdl_str key, const pdl_node *n, rule *to) {
     if (pdl_str_is(key, "allow")) {
         to->has_allow = true;
@@ -547,8 +547,8 @@ static void read_keys_without_sink(reader *r, const pdl_node *n, const pdl_node 
 
 static bool same_name(pdl_str a, pdl_str b) { return !a.p == !b.p && pdl_str_eq(a, b); }
 
-/* Reports a rule that has the same subject as an earlier rule: it never decides, so one of the two
- * is a mistake. */
+/* Reports a rule that allows and denies the same label. Also reports a rule with the same subject
+ * as an earlier rule: the later one never decides, so one of the two is a mistake. */
 static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
     pdl_label both = new_one->allow & new_one->deny;
     if (both) {

@@ -409,7 +409,8 @@ void pdl_policy_forward(policy_front *r, pdl_effect *e) {
     r->world.next->ops->start(r->world.next, e);
 }
 
-/* Refuses values that must not be written to a durable journal. */
+/* Returns true when the effect may be written to a durable journal. Otherwise answers it with an
+ * error and returns false. */
 static bool may_last(policy_front *r, pdl_effect *e) {
     pdl_label label = pdl_effect_label(e);
     if (pdl_policies_allow_durable(r->opt.policies, label)) return true;

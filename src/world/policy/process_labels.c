@@ -73,7 +73,7 @@ static pdl_val key_of(const pdl_policies *p) {
     return pdl_text_of_buf(&b);
 }
 
-/* Replaces all processes by new ones, which have received nothing. */
+/* Begins a new session in every process, in which no value was received. */
 static void begin_again(pdl_policy_memory *m) {
     for (size_t i = 0; i < m->processes.n; i++) {
         m->processes.p[i].holds = 0;
@@ -99,8 +99,8 @@ static void forget_sources(pdl_policy_memory *m) {
     m->servers = kept;
 }
 
-/* Returns a list that no run uses, to be used again, when there are many lists; its processes are
- * replaced by new ones. */
+/* Returns a list without labels. When there are many lists, this is one that no run uses, whose
+ * processes begin new sessions; otherwise it is a new list. */
 static pdl_policy_memory *take_unused(pdl_policy_memories *all) {
     for (size_t i = 0; all->all.n >= MAX_KEPT && i < all->all.n; i++) {
         pdl_policy_memory *m = all->all.p[i];

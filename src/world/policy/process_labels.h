@@ -32,7 +32,7 @@ bool pdl_policy_memory_ok(const pdl_policy_memory *m);
 /* Returns the labels of files that the runs of m and others have left; borrowed. */
 pdl_policy_files *pdl_policy_memory_files(const pdl_policy_memory *m);
 /* Returns the index of the process that performs e, and writes the numbers of the process into e.
- * When e begins a new session, this is a new process. */
+ * When e begins a new session, the number of the session is new. */
 size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e);
 /* Adds the label to those of a tool server. Returns all labels of the server. */
 pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label);

@@ -204,8 +204,7 @@ static pdl_val said(pdl_effect_kind kind, pdl_vref answer) {
                                    : pdl_keep(pdl_effect_value(kind, answer));
 }
 
-/* Returns the value as a list of items. A text that is JSON, YAML or lines of JSON is parsed first.
- * Owned. */
+/* Returns the value of an answer, owned. A text that is JSON, YAML or lines of JSON is parsed. */
 static pdl_val items_of(pdl_vref answer) {
     pdl_val out;
     if (!pdl_is_str(answer) || pdl_str_get(answer).n > MAX_TEXT) return pdl_keep(answer);

@@ -79,7 +79,7 @@ static bool argument_covers(const rule *wide, const rule *narrow) {
 }
 
 static bool covers(const rule *wide, const rule *narrow) {
-    /* the rule is only for some values */
+    /* the wide rule is only for some values */
     if (wide->matches.p || wide->in_list || wide->to.n) return false;
     return wide->sink == narrow->sink && (!wide->only_reading || narrow->only_reading) &&
            name_covers(wide, narrow) && argument_covers(wide, narrow);
