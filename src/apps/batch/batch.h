@@ -31,7 +31,8 @@ typedef struct pdl_batch_totals {
     uint64_t bytes, all_bytes;
     int64_t calls, prompt_tokens, completion_tokens;
     double cost, seconds; /* cost of all rows, and the seconds of this process */
-    /* set after the tables were opened; before that, no request was sent and no file was written */
+    /* set after the tables and the journal were opened; after an error before that, no request was
+     * sent and no new journal is left */
     bool begun;
     bool ended; /* the input was read to its end or to the limit */
 } pdl_batch_totals;

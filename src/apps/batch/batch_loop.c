@@ -163,7 +163,7 @@ static void drain(window *w, pdl_err *why) {
         pdl_err_move(&w->why, why);
 }
 
-/* Decides whether the batch may continue after this failure. */
+/* Ends the batch when this row has failed and more rows have failed than are allowed. */
 static void judge(window *w, const flight *f, const outcome *c) {
     const pdl_batch_options *o = w->o;
     pdl_err why = {0};

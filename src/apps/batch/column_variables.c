@@ -230,7 +230,8 @@ static const char *other_separator(pdl_str header) {
     return NULL;
 }
 
-/* Returns a column whose name is nearly the given one, such as "Word" or " word" for "word". */
+/* Returns a column whose name is nearly the given one, such as "Word" or " word" for "word"; empty
+ * when there is none. */
 static pdl_str column_like(pdl_str name, const pdl_str *columns, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (pdl_str_eq_nocase(pdl_str_trim(columns[i]), name)) return columns[i];

@@ -69,7 +69,7 @@ static bool form_of_suffix(pdl_str path, pdl_table *t) {
     return dot != PDL_NOT_FOUND && form_of_word(pdl_str_sub(path, dot + 1, path.n), t);
 }
 
-/* Adds advice how a file of another kind is converted to a table. */
+/* Adds advice on how a file of another kind is converted to a table. */
 static void advise(pdl_str name, pdl_err *err) {
     static const struct {
         const char *suffix, *way;

@@ -102,8 +102,7 @@ static bool drain(writer *w, pdl_err *err) {
     return true;
 }
 
-/* Returns the position of a row in the order in which rows finished. The facts of the row contain
- * it. */
+/* Returns the position of a row in the order in which rows finished, from the facts of the row. */
 static uint64_t seq_of(pdl_str facts) {
     pdl_val v;
     pdl_err ignored = {0};

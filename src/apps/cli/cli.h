@@ -88,7 +88,8 @@ typedef struct durable_command {
      * files. They are set when the working folder was changed. */
     PDL_VEC(struct given_value) values;
     PDL_VEC(pdl_str) given_policies;
-    /* The forecast of a run that is only checked, which prints nothing. NULL for other runs. */
+    /* The forecast of a run that is only checked. Such a run prints nothing. NULL for other
+     * runs. */
     struct pdl_forecast *forecast;
     bool quiet;    /* no notes are printed */
     bool has_seed; /* the run is a resumed inference whose journal has its seed */

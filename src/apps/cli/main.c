@@ -1,6 +1,6 @@
-/* main.c -- the command `pdl`: finds the command word, runs it. Before that, it puts the process
- * into a known state: descriptors, signals, and the pool of memory. It also accepts the names of
- * the reference's commands.
+/* main.c -- the command `pdl`: finds the command word, and runs the command. Before that, it puts
+ * the process into a known state: descriptors, signals, and the pool of memory. It also accepts the
+ * names of the reference's commands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

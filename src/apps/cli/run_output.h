@@ -18,9 +18,9 @@ typedef struct term {
     bool inside_line;      /* the last output to a terminal did not end with a line end */
     pdl_buf row;           /* the unfinished line on a terminal, or its beginning */
     bool interrupted; /* a signal came while the reader did not read, so no more text is written */
-    /* For a durable run. holds is set when output is held until release, which first writes the
-     * rows that it depends on and then calls pdl_cli_term_write. provisional is set when pieces of
-     * answers are not held. */
+    /* For a durable run. holds is set when output is held. Then release writes the rows on which
+     * the held output depends, and calls pdl_cli_term_write. provisional is set when pieces of
+     * answers are not held. writing is set while held output is written. */
     bool holds, provisional, writing;
     pdl_buf held;
     /* skip is the number of bytes that are still left out, because an earlier process wrote them.

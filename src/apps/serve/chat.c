@@ -68,9 +68,9 @@ static void begin_pieces(work *w) {
     send(w, &b);
 }
 
-/* Begins an answer that has no text yet, and sends a sign of life, because nothing was sent for a
- * while. Usually an answer begins only with its first text, so that an error before it can still
- * set the status. */
+/* Called when nothing was sent for a while. Begins the answer even without text, and keeps the
+ * connection open. Usually an answer begins only with its first text, so that an error before it
+ * can still set the status. */
 static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, pdl_pace_ms(SILENCE_MS), on_silence, w);

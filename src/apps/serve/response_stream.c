@@ -66,8 +66,8 @@ static void put_item(work *w, const response_item *i, const char *type, pdl_vref
     put(w, type, pdl_dict_putz(d, "item", pdl_keep(item)), out);
 }
 
-/* Returns the part of a message, as it is now; with `empty`, as it is at its beginning, without
- * text. */
+/* Returns the part of a message as it is now. When `empty` is set, returns the part without text,
+ * as at the beginning of the message. */
 static pdl_val part_of(const response_item *i, bool empty) {
     pdl_str text = empty ? PDL_STR("") : pdl_buf_str(&i->text);
     if (i->kind == ITEM_MESSAGE) {

@@ -59,7 +59,8 @@ typedef struct pdl_serve_options {
     const pdl_debug *debug;
 } pdl_serve_options;
 
-/* Starts the server. Error: io (cannot listen), runtime (default parameters of models). */
+/* Starts the server. Errors: io (cannot listen), runtime (default parameters of models), those of
+ * policies. */
 PDL_MUST bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err);
 uint16_t pdl_serve_port(const pdl_serve *s);
 /* Serves until pdl_serve_stop is called (from a callback of the loop). */

@@ -1,8 +1,8 @@
 /* arrow.h -- adds fields to the Arrow schema that a Parquet file carries. Private to batch.
  *
  * Parquet has fewer types than Arrow, so Arrow's libraries (pandas, polars, Spark's pandas
- * functions) store another schema beside the data. This schema says that a column is a dictionary,
- * a duration, or a time in a named zone. DuckDB neither keeps nor makes this schema, and without it
+ * functions) store another schema beside the data. This schema says which columns are dictionaries,
+ * durations, or times in a named zone. DuckDB neither keeps nor makes this schema, and without it
  * these columns would be read back as texts, numbers and times in UTC. The schema is a message of
  * Arrow's IPC format, which is a FlatBuffer. The old message is copied unchanged; only the
  * references to its parts are replaced.

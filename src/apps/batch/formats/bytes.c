@@ -20,8 +20,9 @@
 
 enum { PIECE = 1 << 17 };
 
-/* Opens a path. A path may name a descriptor: a socket cannot be opened by such a name, so the
- * descriptor is used directly. A file is read from its beginning, so that it can be read twice. */
+/* Opens a path, which may name a descriptor. The descriptor of a device, a pipe or a socket is used
+ * directly, because a socket cannot be opened by such a name. A regular file is opened again and
+ * read from its beginning, so that it can be read twice. */
 static int open_path(pdl_str path, const char *name, pdl_err *err) {
     int fd;
     if (!pdl_file_descriptor(path, &fd) || pdl_file_kind_of(name) != PDL_FILE_OTHER)
@@ -87,7 +88,8 @@ static void compact(bytes *b) {
     b->pos = 0;
 }
 
-/* Waits until a pipe has data, or until the batch must end. */
+/* Waits until a pipe has data, or until the batch must end. Without `wait`, returns BYTES_LATER
+ * when there is no data. */
 static bytes_step await(const bytes *b, bool wait, pdl_err *err) {
     enum { LOOK_MS = 100 };
     struct pollfd p = {.fd = b->fd, .events = POLLIN};

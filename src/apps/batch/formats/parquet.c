@@ -128,8 +128,8 @@ static bool find_types(reader *r, const char *from, pdl_err *err) {
 }
 
 /* Types that DuckDB does not have and reads as other types. mark: the letter that put_schema_of
- * writes for the type, or 'x' (add_part). When lossy is set, the program gets another value or
- * name; otherwise only a Parquet output has another type. */
+ * writes for the type, or 'x', which add_part finds itself. When lossy is set, the program gets
+ * another value or name; otherwise only a Parquet output has another type. */
 static const struct {
     char mark;
     bool lossy;

@@ -106,8 +106,8 @@ static void put_varint(uint64_t v, pdl_buf *out) {
     pdl_buf_putc(out, (char)v);
 }
 
-/* Finds the column whose name is the next text. Returns false when the text is not the name of a
- * column, but for example of a part of a column. */
+/* Finds the column whose name is the next text. Returns false when the text names something else,
+ * such as a part of a column. */
 static bool find_column(const walk *w, meaning m, bool first, size_t *column) {
     if (m == NAME && w->elements && !w->open) *column = w->columns;
     if (m == PATH && first && w->chunks < w->leaves.n) *column = w->leaves.p[w->chunks];
