@@ -198,9 +198,9 @@ static size_t run_at(const walk *w, size_t at) {
     return n;
 }
 
-/* Returns the code point whose hexadecimal digits follow "\u". A pair of surrogates is one code
- * point, written as two such escapes. *n gets the number of bytes from the first digit to the last,
- * including the "\u" between a pair. */
+/* Returns the code point whose hexadecimal digits follow "\u"; -1 when there is none. A pair of
+ * surrogates is one code point, written as two such escapes. *n gets the number of bytes from the
+ * first digit to the last, including the "\u" between a pair. */
 static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     int32_t high = number_at(w, at, 4);
     *n = 4;

@@ -17,7 +17,7 @@ void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 void pdl_vm_mark_template(const pdl_block *b, const pdl_srcsite *site, const pdl_srcspan *w,
                           pdl_err *err);
 
-/* Adds a hint to err when the expression of `call` means a method, although the object has a
+/* Adds a hint to err when e, the expression of `call`, means a method, although the object has a
  * function of the same name. */
 void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
 

@@ -402,8 +402,7 @@ static void ask_destination(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_
 
 /* Adds everything that one model would receive. When the call has tools, the argument `tools` has
  * the labels of everything that the model reads besides the tools, because this text may decide
- * which tool is called. The definitions of the tools are also judged as parameters.
- */
+ * which tool is called. The definitions of the tools are also judged as parameters. */
 static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_label outer) {
     pdl_vref parameters = get(e, "parameters"), processor = get(e, "processor");
     pdl_vref tools = pdl_is_dict(parameters) ? pdl_dict_getz(parameters, "tools") : pdl_absent();

@@ -53,8 +53,8 @@ void pdl_op_FACTOR_SKIPPED(pdl_fiber *f) {
     set_val(&f->background, pdl_absent());
 }
 
-/* Returns true when other runs of the program may not reach this place: it is inside a branch, a
- * further attempt, a fallback, or an iteration of a map. */
+/* Returns true when other runs of the program may not reach this place: it is inside a branch, an
+ * iteration of a map, or a block with `retry`, `fallback` or `expectations`. */
 static bool is_optional(const pdl_fiber *f) {
     if (f->parent) return true;
     for (size_t i = f->blocks.n; i-- > 0;) {

@@ -204,7 +204,7 @@ bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_er
 /* --- a recording as a run --------------------------------------------------------------------- */
 
 struct first_error {
-    int64_t row; /* row of the first such error; 0 when there is no such error */
+    int64_t row; /* row of the first refused request; 0 when no request was refused */
     pdl_err *err;
     bool ok;
 };
