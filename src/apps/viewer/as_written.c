@@ -13,7 +13,7 @@
 enum { MAX_LEVELS = 16 /* maximum depth of lists and dicts in a block that is shown alone */ };
 
 /* Members with default values, which a trace contains although the program does not: the key, and
- * the default as JSON. */
+ * the default. */
 static const struct {
     const char *key, *text; /* a text that is NULL means an empty list or dict */
 } defaults[] = {

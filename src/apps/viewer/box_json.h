@@ -2,7 +2,7 @@
  *
  * A page shows many boxes, and few of them in detail. So a box has two forms: a line for the tree,
  * with the beginning of its text, and all of its details, which are requested when a person chooses
- * the box. page/source.js is the reader.
+ * the box. page/data.js is the reader.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

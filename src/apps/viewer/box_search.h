@@ -1,7 +1,7 @@
 /* box_search.h -- private to viewer: boxes that fit a search.
  *
  * The text that a block prints is a part of the text that the blocks around it print, so every box
- * up to the root contains it. Only the innermost boxes are reported.
+ * up to the root contains it. So a search for a text reports only the innermost boxes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -38,8 +38,8 @@ void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out);
 /* Appends the program and the files that it has read so far, in the form that the page expects and
  * without secrets. */
 void pdl_live_put_program(const pdl_live *l, pdl_str name, pdl_str program, pdl_buf *out);
-/* Makes the boxes of events that are kept: of all when the run waits, and otherwise of as many as
- * pages can take. Called before each list of changes. */
+/* Makes boxes of events that the run keeps: of at most 2000 events, or of 50000 when the run waits.
+ * Called before each list of changes. pdl_live_gather_all makes the boxes of all kept events. */
 void pdl_live_gather(pdl_live *l);
 void pdl_live_gather_all(pdl_live *l);
 /* Returns the number of events so far. */

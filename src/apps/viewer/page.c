@@ -81,8 +81,8 @@ static void put_hash(pdl_str text, pdl_buf *out) {
 
 /* --- the data of one file, in parts ----------------------------------------------------------- */
 
-/* Appends the origins of each piece, indexed by item. For items that are not pieces,
- * appends null. */
+/* Appends an object with the origins of the pieces. The key of a member is the number of the
+ * piece's item. Pieces that the author wrote, and other items, are left out. */
 static void put_origins(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     (void)s;
     pdl_json_open(out, '{');

@@ -85,7 +85,7 @@ static bool may_make_view(pdl_viewer *v, size_t events, int64_t now) {
     return v->now_events != events && (double)(now - v->now_end) >= SHARE * took;
 }
 
-/* Returns the view of the run in progress up to now; NULL when no run is in progress. */
+/* Returns a view of the run in progress, which may be an earlier one; NULL when there is none. */
 static const pdl_view_run *run_so_far(pdl_viewer *v) {
     int64_t start = (int64_t)pdl_clock_ns();
     if (!v->opt.live || !v->opt.so_far) return NULL;

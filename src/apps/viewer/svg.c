@@ -72,7 +72,8 @@ static bool is_drawn(const picture *p, const pdl_box *b) {
     return b->depth <= DEEPEST && !is_model(&p->doc->boxes.p[b->parent]);
 }
 
-/* Appends the text of a box. A box that has inner boxes has no text. */
+/* Appends the text of a box: the signature of a function, otherwise the result. A box that has
+ * inner boxes has no result here, unless it is a model call or an error. */
 static void put_result(const picture *p, uint32_t i, pdl_buf *out) {
     const pdl_box *b = &p->doc->boxes.p[i];
     if (pdl_str_is(b->kind, "function"))

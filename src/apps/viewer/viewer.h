@@ -181,7 +181,7 @@ typedef struct pdl_view_start {
 
 /* A program that can be run again with the user's changes. */
 typedef struct pdl_view_again {
-    pdl_str file, text; /* the user's program; p is NULL when nothing can be run again */
+    pdl_str file, text; /* the user's program; text.p is NULL when nothing can be run again */
     /* Starts a run of the text. Requests before the block at this place get their recorded answers.
      * The function calls pdl_viewer_begin. Error: any, which the page shows. */
     bool (*start)(void *user, const pdl_view_start *s, pdl_err *err);

@@ -1,7 +1,7 @@
 // data.js -- the source of boxes. A server is asked only for the boxes that are shown. A page that is one file contains
 // all boxes. Both sources give the same answers, as promises. A box is {id, parent, n, first, depth, kind, place, step,
 // state, def, role, model, start, end, waited, tokens, line, to, file, column, width, text, json, cut}: box_json.c
-// writes it and describes its members.
+// writes it.
 // SPDX-License-Identifier: Apache-2.0
 import { byId } from "./dom.js";
 import { findIn } from "./box_search.js";
@@ -12,8 +12,9 @@ const ENDED = "The server does not answer: it has ended. What was loaded is show
 const OTHER = "Another pdl view answers here now. Open the address that it printed: this page then shows its run.";
 let waits = false;
 
-// Waits until a server answers at this address, and loads the page again. When the server was restarted, it knows the
-// browser as soon as its printed address was opened in any tab, because all tabs share one cookie.
+// Waits until a server answers at this address. Then loads the page again, unless the server answered at once. When the
+// server was restarted, it knows the browser as soon as its printed address was opened in any tab, because all tabs
+// share one cookie.
 export async function awaitServer(report) {
   if (waits) return;
   waits = true;
@@ -135,14 +136,15 @@ export class ServedRun {
     return this.ask(`origin/${id}`);
   }
 
-  // Returns the items of the document that fit the query, each with the items around it: {items, total}.
+  // Returns the items of the document that fit the query, {items, total}. Each is a list: its number and the numbers of
+  // the items around it, innermost first.
   findItems(query) {
     return this.ask(`find?${new URLSearchParams(query)}`);
   }
 }
 
-// Returns items of a list from position `at` to `end`, without the items inside of them. The items inside of an item
-// follow it in the list, and are skipped.
+// Returns at most n items between the positions `at` and `end` of a list, from the one with index `from` on: {items,
+// total}. The items inside of an item follow it in the list. They are skipped, and not counted.
 function besides(list, at, end, from, n) {
   const items = [];
   let total = 0;
@@ -159,7 +161,7 @@ export class FlatRun extends ServedRun {
     this.from = 0;
   }
 
-  // Returns false when the document of this run cannot be made, or cannot be made yet.
+  // Requests the newest items. Returns false when the document of this run cannot be made, or cannot be made yet.
   async refresh() {
     const reply = await fetch(`${this.base}/newest`);
     if (!reply.ok) return false;
@@ -185,8 +187,8 @@ export class FlatRun extends ServedRun {
 
 const MAX_BARS_AT_ONCE = 2000;
 
-// Returns the bars of boxes that have ended, in lanes. When there are many, only the longest are returned. boxOf(id):
-// the box.
+// Returns the bars, in lanes, of model calls and other boxes without inner boxes that have ended. When there are many,
+// only the longest are returned. boxOf(id): the box.
 export function lanesOf(list, boxOf, most = MAX_BARS_AT_ONCE) {
   const isModel = (b) => b?.kind === "model";
   const bars = list.filter((b) => b.end !== undefined && (!b.n || isModel(b)) && !isModel(boxOf(b.parent)));
@@ -313,7 +315,7 @@ export class EmbeddedRun {
     return besides(all, id + 1, id + 1 + (all[id].inside ?? 0), from, n);
   }
 
-  // Returns the document as Markdown: the text, and a line for each other item.
+  // Returns the document as Markdown: the text, and a line for each other outermost item that has a title.
   async markdown() {
     const { title, ended, name } = this.summary;
     const said = (await this.part("items")).map((x) => (x.shape === "piece" ? x.text ?? "" : x.depth || !x.title ? "" : `\n\n- ${x.title}${x.shape === "failure" ? `: ${x.text}` : ""}\n\n`));

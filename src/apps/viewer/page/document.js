@@ -1,5 +1,5 @@
-// document.js -- shows the run as a document: its text and, between the lines, what made them.
-// reading_json.c writes the items, and describes their members. Items are requested when they are shown.
+// document.js -- shows the run as a document: its text and, between the lines, what made them. reading_json.c writes
+// the items. Items are requested when they are shown.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, counted, make, makeButton, took } from "./dom.js";
 import { Outline } from "./outline.js";
@@ -83,7 +83,8 @@ export class DocumentView extends Marks {
     this.fillOutline();
   }
 
-  // Closes works until the printed text begins on the first screen.
+  // Closes works until the printed text begins on the first screen. When the text goes beyond the screen, shortens the
+  // program lines beside each row to the height of the row. Scrolls to a failure that is not in view.
   fit() {
     const papers = [...this.article.querySelectorAll(".row > .paper, .row > .loop")];
     const heads = [...this.article.querySelectorAll(".work-head[aria-expanded=true]")];
@@ -99,7 +100,7 @@ export class DocumentView extends Marks {
       const end = ends.findLast((y) => y <= shown.offsetHeight) ?? ends[0]; // no line is cut
       if (end) source.style.maxHeight = `${end}px`;
     }
-    this.fillOutline(); // the outline does not list closed works
+    this.fillOutline(); // the outline leaves out what is inside closed works
     const fault = this.article.querySelector(".fault");
     if (fault && fault.getBoundingClientRect().bottom > innerHeight && !location.hash) fault.scrollIntoView({ block: "end" });
   }
@@ -169,7 +170,8 @@ export class DocumentView extends Marks {
     return this.row(made, ["quiet", "failure", "attempt"].includes(item.shape) ? null : this.lines.of([item]));
   }
 
-  // Makes the form for a question. Only a run in progress has a question that can be answered.
+  // Shows that the program asked. live_document.js makes a form instead, because only a run in progress can take an
+  // answer.
   question(item) {
     return make("p.quiet", {}, item.title);
   }
@@ -218,7 +220,7 @@ export class DocumentView extends Marks {
   }
 
   // Returns the definitions of the functions that this work called as tools and that called something themselves. They
-  // have the form of the set-up.
+  // are items of the set-up.
   async toolsIn(item) {
     const isTool = (x) => x.shape === "tool" && x.inside && x.id > item.id && x.id <= item.id + (item.inside ?? 0);
     const names = new Set([...this.items.values()].filter(isTool).map((x) => x.name));
@@ -308,7 +310,7 @@ export class DocumentView extends Marks {
     this.address("");
   }
 
-  // Handles a press on a line, a sheet or a bar. Below the pressed element it shows how that element was made.
+  // Handles a press. Below a piece or the number of a call, it shows how that was made; pressed again, this is closed.
   async press(target) {
     if (target.closest(".close")) {
       const button = this.opened?.button;
@@ -372,7 +374,7 @@ export class DocumentView extends Marks {
     }
   }
 
-  // Returns the items through which the keys move.
+  // Moves the focus by this number of the elements through which the keys move.
   walk(by) {
     const all = [...this.element.querySelectorAll(WALKED)].filter((x) => x.offsetParent);
     const at = all.indexOf(document.activeElement);

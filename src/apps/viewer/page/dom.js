@@ -20,7 +20,7 @@ export function makeButton(attributes, ...children) {
   return make("button", { type: "button", ...attributes }, ...children);
 }
 
-// Makes the button after the element with a text of which the server has sent only the beginning. document.js loads the
+// Makes the button after the element with a text of which the server has sent only the beginning. asides.js loads the
 // whole text.
 export function restOf(item) {
   return makeButton({ class: "show-all more", "data-box": item.box }, item.words ? `… Show all ${plural(item.words, "word")}` : "… Show all");
@@ -81,7 +81,7 @@ export function plural(n, word) {
 }
 
 // Makes the elements that the selector finds reachable: the Tab key reaches one of them, arrow keys move from it to the
-// others, and Enter calls onEnter.
+// others, and Enter or the space bar calls onEnter.
 export function makeWalkable(element, selector, onEnter) {
   element.addEventListener("focusin", (e) => {
     const now = e.target.closest(selector);

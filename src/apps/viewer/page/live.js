@@ -9,7 +9,7 @@ import { Tree } from "./tree.js";
 const MAX_BARS = 500; // maximum number of bars in lanes, which are redrawn often
 const MAX_SHOWN = 3000; // maximum number of boxes that are shown; the oldest are removed when there are more
 
-// The boxes that have arrived so far. This class has the same functions as a run of data.js.
+// The boxes that have arrived so far. This class has those functions of a run of data.js that the boxes need.
 export class LiveRun {
   constructor(summary) {
     this.summary = { ...summary, boxes: 0, failed: 0, calls: 0, prompt_tokens: 0, completion_tokens: 0 };
@@ -149,7 +149,8 @@ export class LiveTree extends Tree {
     if (isFull && follows && !rest) this.trim(up);
   }
 
-  // Removes the oldest boxes of the innermost loop that has many, to make room for new ones.
+  // Makes room for new boxes. From an item outward, removes the older half of the inner boxes that have ended, where
+  // there are at least ten.
   trim(item) {
     for (let at = item; at && this.shown >= MAX_SHOWN; at = at.parentElement.closest("[role=treeitem]")) {
       const over = [...at.group.children].filter((c) => c.box && c.box.state !== "running" && !c.contains(this.chosen));
@@ -184,8 +185,7 @@ export class LiveTree extends Tree {
     return item;
   }
 
-  // Makes the form for a question. The form does not change while the question is open, not even for another question,
-  // because the user may be typing.
+  // Makes the form for a question. The form does not change while its question is open, because the user may be typing.
   ask(item, box) {
     const form = item.querySelector(":scope > form.question");
     if (form && form.dataset.asks !== String(box.asks)) form.replaceWith(leftOf(form));
@@ -270,8 +270,8 @@ export function question(box) {
   return form;
 }
 
-// Makes the element that replaces an answered question. When the user was typing while another answer was taken, the
-// form says so, and keeps the typed text.
+// Makes the element that replaces an answered question. When the answer came from another window or from the terminal,
+// the element says so, and keeps what the user typed.
 export function leftOf(form) {
   const typed = form.firstChild.value;
   const left = make("p.answered", {});

@@ -1,5 +1,5 @@
-// long_text.js -- shortens long texts of a document to their first lines. It shows the Markdown of a model as laid-out
-// text when it shares no line with other text.
+// long_text.js -- shortens long texts of a document to their first lines. It lays out the Markdown of a model, and
+// values, when they share no line with other text.
 // SPDX-License-Identifier: Apache-2.0
 import { counted, make, makeButton, plural, restOf } from "./dom.js";
 import { content, jsonTree, markdown } from "./text.js";

@@ -125,7 +125,7 @@ async function goToPlace(run, choose) {
   return boxes.length > 0;
 }
 
-// Shows the program beside the boxes, where there is room for it.
+// Shows a short program beside the boxes, where there is room for it.
 async function showProgram(panes, code) {
   if (byId("code").hidden && matchMedia(BESIDE).matches && (await code.isShort())) panes.code.set(true);
 }
@@ -237,7 +237,7 @@ async function startTwo(runs, again) {
   if (!isDocument()) await program();
 }
 
-// Makes the choice of runs: one run is shown, or the first one beside another.
+// Makes the choice of runs: one run is shown, or the first one beside another. Returns the runs that are shown.
 function chooseRuns(runs) {
   const numbers = readAddress().runs.filter((n) => n in runs);
   const shown = numbers.length ? numbers : [...new Set([0, runs.length - 1])];
@@ -270,7 +270,7 @@ function sortOf(fact) {
 
 let showCalls = () => null; // set when a document is shown
 
-// Shows the name of the run. The document shows its title, and the boxes show the file.
+// Shows the name and the numbers of the run. The name is its title in the document, and its file among the boxes.
 function showHead(runs) {
   const s = runs[0].summary;
   byId("name").textContent = isDocument() && runs.length > 1 ? [...new Set(runs.map((r) => r.summary.title))].join(" and ") : isDocument() ? s.title : runs.map((r) => r.summary.name.replace(/^.*\//, "")).join(" and "); // the file without its folders
@@ -300,8 +300,8 @@ function setView(runs, view) {
   showHead(runs);
 }
 
-// Shows a run that is over as a document. The boxes of the run are shown after a key is pressed, or when the address
-// names one.
+// Shows a run that is over as a document. The boxes of the run are shown after a button or a key is pressed, or when
+// the address names one.
 async function startDocument(run, again, showBoxes) {
   const view = new DocumentView(byId("document"), run);
   view.again = again && run.number === 0;

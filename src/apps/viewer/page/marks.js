@@ -26,8 +26,8 @@ export class Marks extends Asides {
     return [id, ...around.toSorted((a, b) => b.id - a.id).map((x) => x.id)];
   }
 
-  // Marks the given items, the bars of the given calls, and the given expressions in the program. Unmarks everything
-  // else.
+  // Marks the given items and the bars of the given calls. When there are parts, also marks the expressions in the
+  // program lines of the opened panel. Unmarks everything else.
   light(items, calls, parts = []) {
     for (const e of document.querySelectorAll(".lit")) e.classList.remove("lit");
     for (const id of items) for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"], [data-from="${id}"]`)) e.classList.add("lit");
@@ -62,7 +62,7 @@ export class Marks extends Asides {
     await new Promise((resolve) => setTimeout(resolve, 60));
   }
 
-  // Returns the item that contains the item which has the focus.
+  // Closes what is open. Otherwise moves the focus to the item around the one that has it.
   outward() {
     if (this.opened) return this.close();
     const here = document.activeElement?.closest("#document [id^=item-], #document [data-item]");

@@ -53,7 +53,7 @@ export class Outline {
     this.mark();
   }
 
-  // Returns the entry of the item at the top of the window.
+  // Marks the entry of the item at the top of the window.
   mark() {
     this.frame = null;
     const top = 120;

@@ -5,7 +5,7 @@ import { RowTable } from "./tables.js";
 
 export const AT_ONCE = 100; // how many items are requested at once
 const ENDS = 3; // how many first and last rounds of a long loop are shown
-const FIRST_LINES = 20; // how many rounds are shown of a loop whose rounds print
+const FIRST_LINES = 20; // how many first rounds are shown of a loop whose rounds only print
 const ROWS = 20; // how many further rounds are shown at once
 
 export function tookOf(item) {
@@ -48,7 +48,8 @@ export function piece(item) {
   ...(item.cut ? [restOf(item)] : []), after];
 }
 
-// Makes the rows of loops and maps for document.js, which passes its run and two of its functions, know and part.
+// Makes the rows of loops and maps. The class of document.js, which extends this one, has the run and the functions
+// know and part.
 export class Rounds {
   async round(loop, x) {
     const body = make("div.round-text", {});
@@ -79,7 +80,8 @@ export class Rounds {
     return box;
   }
 
-  // Makes a column for each round, whose height shows how long the round took. Without times there are no columns.
+  // Makes the title of a loop, and a column for each round, whose height shows how long the round took. When there are
+  // many rounds, a column shows the longest of several. Without times there are no columns.
   heights(item) {
     const most = Math.max(...(item.heights ?? []), 0);
     const head = make("p.loop-head", {}, item.title ?? "");

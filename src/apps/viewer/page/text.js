@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 
-// Shows JSON as a tree whose parts open and close. A container that holds no other container is open at first.
+// Shows JSON as a tree whose parts open and close. The outermost container, and containers with fewer than four
+// entries, are open at first.
 export function jsonTree(value, depth = 0) {
   if (value === null || typeof value !== "object") {
     const kind = value === null ? "null" : typeof value;

@@ -39,7 +39,8 @@ export class TimePane {
     return [title, make("div.scroll", {}, lanes)];
   }
 
-  // Draws the lanes. During a run they are drawn again and again, unless the user has chosen an earlier moment.
+  // Draws the lanes. During a run they are drawn again and again, unless the user has chosen an earlier moment, or a
+  // bar has the focus.
   async load() {
     const isBusy = this.moment !== null || this.element.querySelector(".bar:focus");
     const state = this.runs[0].changes ?? 0;

@@ -38,8 +38,8 @@ function title(box) {
       box.end > box.start ? timeOf(box) : ""));
 }
 
-// Returns the text of a box. The answer of a model call is shown even when its box is open, because none of its
-// children shows it.
+// Makes the element for the text of a box; null when it has none. The answer of a model call is shown even when its box
+// is open, because none of its children shows it.
 function shownText(box) {
   if (box.text === undefined) return null;
   return make("div", { class: box.json ? "result json" : "result" },
@@ -145,7 +145,7 @@ export class Tree {
     if (boxes.length && next < item.box.n) this.rest(item, next);
   }
 
-  // Returns false for a box that a search has added, as long as its neighbours are not loaded.
+  // Returns the item of a box: the one that a search has added before, without its mark, or a new one.
   placed(box) {
     const there = this.element.querySelector(`#box-${box.id}`);
     there?.classList.remove("apart");

@@ -22,7 +22,6 @@ bool pdl_box_is_run(const pdl_box *b) { return pdl_box_is_kind(b, "run"); }
  * did. */
 static bool is_about_runs(const pdl_box *b) { return pdl_is_dict(pdl_box_get(b, "pdl__trace")); }
 
-/* Returns the arguments of a call by name; absent when they are unknown. */
 pdl_vref pdl_box_arguments(const pdl_box *b) {
     pdl_vref args = pdl_box_get(b, "args");
     pdl_vref made = pdl_is_dict(args) ? pdl_dict_getz(args, "pdl__result") : pdl_absent();

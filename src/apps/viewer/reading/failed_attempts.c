@@ -1,8 +1,7 @@
 /* failed_attempts.c -- finds attempts of a block that failed before a retry or a fallback; see
  * failed_attempts.h.
  *
- * A trace has the attempts in the member
- * `pdl__abandoned` of their block, each as an error block.
+ * A trace has the attempts in the member `pdl__abandoned` of their block, each as an error block.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* item_search.c -- searches items of a document; see item_search.h. Slow and costly are relative to
- * the run: the slowest tenth of its calls, so the words have a meaning for every program.
+ * the run: the slowest tenth of its calls and the tenth with the most tokens, so the words have a
+ * meaning for every program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

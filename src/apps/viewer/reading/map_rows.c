@@ -185,7 +185,8 @@ static void put_quantiles(double *p, size_t n, pdl_buf *out) {
     pdl_json_put_int(out, "most", (int64_t)p[n - 1 - n / 100]);
 }
 
-/* Appends the member "values" of a column, with the values that its cells have. */
+/* Appends the member "values" of a column, with the values that its cells have; nothing when they
+ * are more than MAX_VALUES. */
 static void put_values(const row_table *t, const row_column *c, pdl_buf *out) {
     struct {
         pdl_buf text;

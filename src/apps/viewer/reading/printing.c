@@ -90,7 +90,7 @@ bool pdl_child_prints(const pdl_box *parent, const pdl_box *child) {
     return !one || is_last(parent, child, kinds[row].parts);
 }
 
-/* Returns true when `contribute` names this target, with or without a value. */
+/* Returns true when `contribute` is absent, or names this target, with or without a value. */
 static bool contributes(const pdl_box *b, const char *target) {
     pdl_vref list = pdl_box_get(b, "contribute");
     if (!pdl_is_list(list)) return true;

@@ -67,7 +67,7 @@ static void put_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-/* Appends the arguments of a tool: [[name, text], ...]. */
+/* Appends the arguments of a tool: [{"name", "text"}, ...]. */
 static void put_arguments(const pdl_box *b, pdl_buf *out) {
     pdl_vref args = pdl_box_tool_arguments(b);
     pdl_json_put_key(out, "args");

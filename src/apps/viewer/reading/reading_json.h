@@ -13,7 +13,8 @@
 /* maximum number of bytes of a text; a longer text is cut, and marked as cut */
 enum { PDL_ITEM_TEXT_BYTES = 4096 };
 
-/* Appends "title", "ended" and "facts" as members of an object, without braces. */
+/* Appends "title", "ended" and "facts" as members of an object, without braces; also "many" when
+ * the document is about many runs. */
 void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
 /* Appends at most n items that are inside of no other item, beginning with index `from` among
  * these. */

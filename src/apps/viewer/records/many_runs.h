@@ -78,7 +78,7 @@ bool pdl_may_have_member(pdl_str json, const char *quoted);
 pdl_val pdl_next_record(pdl_str *rest);
 /* Returns a number of a record, or NAN when it has none. */
 double pdl_record_number(pdl_vref record, const char *key);
-/* Returns a number that is shown with three decimals. */
+/* Returns x rounded to three decimals; null for NaN and infinities. */
 pdl_val pdl_rounded(double x);
 
 #endif

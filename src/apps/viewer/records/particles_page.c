@@ -1,10 +1,11 @@
 /* particles_page.c -- makes the document of a durable inference from its journal. The document has
- * the runs, each with its requests; when the inference has ended, they are in the table of its
- * distribution.
+ * the runs, each with its requests. When the inference has ended, the runs are rows of the tables
+ * below the values of its distribution.
  *
  * A place in that journal begins with a lineage, such as `particle0`, or `round2.particle0` after
  * two rounds of resampling. So the requests of a run are those of several lineages: its own, and
- * those of the runs that it is a copy of. Copies share them; the first run shows them.
+ * those of the runs that it is a copy of. Copies share requests, and only the first of these runs
+ * shows them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,8 +61,8 @@ static int64_t number_in(pdl_str part, const char *word) {
     return is ? n : -1;
 }
 
-/* Returns the first part of a place, up to a dot, when it is one of a lineage, such as "round2".
- * Else the text is empty. */
+/* Returns the first part of a place, up to a dot, when it belongs to a lineage, such as "round2";
+ * otherwise an empty text. */
 static pdl_str lineage_part(pdl_str place) {
     pdl_str part = pdl_str_sub(place, 0, pdl_str_find(place, PDL_STR("."), 0));
     bool is = number_in(part, "round") >= 0 || number_in(part, PARTICLE) >= 0 ||
@@ -69,7 +70,8 @@ static pdl_str lineage_part(pdl_str place) {
     return is ? part : (pdl_str){"", 0};
 }
 
-/* Returns the part of a place that names the lineage, such as "round2.particle0". */
+/* Returns the part of a place that names the lineage, such as "round2.particle0"; SHARED when the
+ * place names none. */
 static pdl_str lineage_of(pdl_str place) {
     size_t n = 0;
     for (pdl_str part; n <= place.n; n += part.n + 1) {

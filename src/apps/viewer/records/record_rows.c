@@ -39,7 +39,7 @@ static pdl_val with(pdl_val result, pdl_vref record, const char *key) {
     return is_there(v) ? pdl_dict_putz(result, key, pdl_keep(v)) : result;
 }
 
-/* Appends the answer, and below it the score and the judge's words. */
+/* Appends the answer or the error, and below it the score and the judge's words. */
 static void put_said(pdl_vref record, pdl_buf *out) {
     pdl_vref result = pdl_member(record, "result"), score = pdl_member(record, "score");
     pdl_str error = pdl_member_str(record, "error"), feedback = pdl_member_str(record, "feedback");

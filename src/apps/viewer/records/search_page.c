@@ -142,7 +142,7 @@ static void put_said(pdl_vref c, pdl_buf *out) {
     if (why.n) pdl_buf_putf(out, "\n\n%.*s", PDL_FMT(why));
 }
 
-/* Adds a candidate. first: it is the first in the standings, which are sorted. */
+/* Adds a candidate. first: the candidate is the first in the standings, which are sorted. */
 static void add_candidate(reading_search *s, pdl_run_table *t, pdl_vref c, bool first) {
     size_t i = candidate_of(c);
     if (i == SIZE_MAX) return;
