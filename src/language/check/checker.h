@@ -135,8 +135,8 @@ void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked);
 /* Drops the diagnostics that levels and comments switch off (ignore.c). */
 void pdl_checker_settle(pdl_program *p, const pdl_check_options *opt);
 
-/* Returns the type of the block's variable (def). The block around b gets no value from b when
- * `contribute` of b lacks `result` (check_walk.c). */
+/* Returns the type of the value that the block around b gets. It is a text when `contribute` of b
+ * lacks `result` (check_walk.c). */
 const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self);
 
 /* Checks the fields that belong to the block's kind. Returns the type of its result (kinds.c). */

@@ -20,8 +20,8 @@ typedef struct pdl_check_config {
 /* Reads "NAME=LEVEL,NAME=LEVEL". Error: usage, with the right form. */
 PDL_MUST bool pdl_check_config_rules(pdl_check_config *c, pdl_str text, pdl_err *err);
 
-/* Reads the text of a pdl.toml. folder is the folder that contains it; `import` is relative to it.
- * Error: syntax or usage, at the line. */
+/* Reads the text of a pdl.toml. folder is the folder that contains the file; `import` is relative
+ * to folder. Error: usage, with the line. */
 PDL_MUST bool pdl_check_config_read(pdl_check_config *c, pdl_str file, pdl_str folder, pdl_str text,
                                     pdl_err *err);
 

@@ -19,8 +19,9 @@ typedef enum {
 bool pdl_report_form_find(pdl_str word, pdl_report_form *out);
 
 /* Returns a diagnostic as an owned dict with file, line, column, end_line, end_column, severity,
- * code and message. It has hint when that is requested, and related and fix when the diagnostic has
- * them. file is the file of a diagnostic without a source.
+ * code and message. With `hint`, the hint is a separate entry; otherwise message contains the hint.
+ * The dict has related and fix when the diagnostic has them. file is the file of a diagnostic
+ * without a source.
  */
 pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint);
 

@@ -25,7 +25,7 @@ typedef struct edit_line {
 
 typedef struct diff_script {
     lines a, b;
-    PDL_VEC(edit_line) rows; /* the rows are in reverse order while the script is searched */
+    PDL_VEC(edit_line) rows; /* the rows are in reverse order */
 } diff_script;
 
 static void split(pdl_str s, lines *out) {
@@ -40,8 +40,8 @@ static void add_row(diff_script *s, char sign, pdl_str text) {
     *pdl_vec_push(&s->rows) = (edit_line){sign, text};
 }
 
-/* Returns the row of v for d edits. One array has the furthest x on each diagonal after d = 0, 1,
- * ... edits. Row d has 2 d + 1 values. */
+/* Returns the middle of the row for d edits. v has the rows for 0, 1, ... edits, one after another:
+ * the furthest x on each diagonal from -d to d. */
 static int32_t *row_of(int32_t *v, int32_t d) { return v + (size_t)d * (size_t)d + (size_t)d; }
 
 static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
@@ -50,8 +50,8 @@ static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
     return prev[k - 1] + 1;
 }
 
-/* Returns the number of edits between the n lines from a and the m lines from b, at most MAX_EDITS.
- * Writes the rows to v. */
+/* Returns the number of edits between the n lines from a and the m lines from b, or -1 when there
+ * are more than MAX_EDITS. Writes the furthest x to v. */
 static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, int32_t *v) {
     for (int32_t d = 0; d <= MAX_EDITS; d++) {
         const int32_t *prev = d ? row_of(v, d - 1) : NULL;
@@ -67,7 +67,7 @@ static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, 
 }
 
 /* Adds the rows of d edits, from the last to the first. They make y lines of b from x lines of a. v
- * has the rows that the search filled. */
+ * is what the search wrote. */
 static void trace(diff_script *s, size_t head, int32_t x, int32_t y, int32_t *v, int32_t d) {
     const pdl_str *a = s->a.p + head, *b = s->b.p + head;
     for (; d > 0; d--) {

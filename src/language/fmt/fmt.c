@@ -25,7 +25,7 @@ static bool enter(stage *s, pdl_str text, pdl_err *err) {
     return true;
 }
 
-/* Reports the first error of loading, with its message. */
+/* Reports the first error of loading, with its message. Returns true when there is none. */
 static bool refuse(const pdl_program *p, pdl_arena *a, const stage *s, pdl_err *err) {
     for (size_t i = 0; i < p->diags.n; i++) {
         const pdl_diag *d = &p->diags.p[i];
@@ -106,7 +106,7 @@ static size_t line_size(pdl_str text) {
     return i + 1 + (text.p[i] == '\r' && i + 1 < text.n && text.p[i + 1] == '\n');
 }
 
-/* Returns the end of the first line that ends with LF. A text without LF may have CR alone. */
+/* Returns the line end of the first line that ends with LF. A text without LF may have CR alone. */
 static pdl_str line_end(pdl_str text) {
     size_t lf = pdl_str_find(text, PDL_STR("\n"), 0);
     if (lf != PDL_NOT_FOUND) return lf && text.p[lf - 1] == '\r' ? PDL_STR("\r\n") : PDL_STR("\n");
@@ -139,9 +139,9 @@ static size_t line_start(pdl_str text, size_t n) {
     return at;
 }
 
-/* Copies the lines outside of the formatted range from the source, byte for byte. Blanks at their
- * ends are kept, and so are line ends that differ from the first line end. The formatter has not
- * changed the number of these lines. */
+/* Takes the lines of the formatted range from `made`, and copies the other lines from the source,
+ * byte for byte. Blanks at their ends are kept, and so are line ends that differ from the first
+ * line end. The formatter has not changed the number of these lines. */
 static void put_with_lines_outside(pdl_str source, const pdl_format_options *o, pdl_str made,
                                    pdl_buf *out) {
     size_t n = count_lines(source), after = n > o->last_line ? n - o->last_line : 0;

@@ -28,10 +28,11 @@ typedef struct pdl_format_options {
     bool sort;
 } pdl_format_options;
 
-/* Appends the formatted text. Line ends (LF or CR LF, as in the first line) and a byte order mark
- * are kept. On an error nothing is appended. An error means that the text cannot be read as YAML,
- * or does not fit the schema of programs (includes and names are not searched). err's place has the
- * source of arena a, which must outlive it. */
+/* Appends the formatted text. All line ends become the first LF or CR LF of the text (CR in a text
+ * without LF); lines that are not formatted keep theirs. A byte order mark is kept. On an error
+ * nothing is appended. An error means that the text cannot be read as YAML, that it does not fit
+ * the schema of programs (includes and names are not searched), or that a step would change its
+ * meaning. err's place has the source of arena a, which must outlive it. */
 PDL_MUST bool pdl_format(pdl_arena *a, pdl_str bytes, const pdl_format_options *o, pdl_buf *out,
                          pdl_err *err);
 

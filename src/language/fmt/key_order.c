@@ -1,7 +1,7 @@
 /* key_order.c -- see layout.h: puts the keys of a block into the order of the documentation.
  *
- * An entry is its lines, with the comments directly above it. Only mappings that are blocks of PDL,
- * are in block style and have one entry on each line are sorted. The order of other mappings may
+ * An entry is its lines, with the comments directly above it. Only mappings are sorted that are
+ * blocks of PDL in block style and whose entries all begin a line. The order of other mappings may
  * mean something to their author.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -50,8 +50,8 @@ static bool is_key(pdl_str key, const char *now, const char *field) {
     return pdl_str_is(key, field) || (now && strcmp(now, field) == 0);
 }
 
-/* Returns the index of a key in the tables: common fields come before the kind's fields, and all
- * other keys come last. */
+/* Returns the index of a key in the documentation: the first part of the common fields, the kind's
+ * fields, then the rest of the common fields. All other keys come last. */
 static uint32_t rank_of(pdl_block_kind kind, pdl_str key) {
     size_t n_common, n_own;
     const pdl_field *common = pdl_common_fields(&n_common), *own = pdl_fields_of(kind, &n_own);
@@ -79,8 +79,8 @@ static bool begins_line(const key_sorter *s, uint32_t off) {
     return !off || text_of(s)[off - 1] == '\n';
 }
 
-/* Returns the start of an entry, which is the first of the comments above its key in the same
- * column. */
+/* Returns the start of an entry: its key, or the first of the comments directly above the key in
+ * the same column. */
 static uint32_t entry_start(const key_sorter *s, const pdl_ytree_node *key) {
     const pdl_ytree_token *k = s->t->tokens;
     size_t i = pdl_ytree_token_at(s->t, key->outer);

@@ -208,7 +208,7 @@ static uint32_t token_column(layout *l, size_t i) {
     case PDL_YTREE_MAP_CLOSE_TOKEN: break;
     }
     if (here != PDL_YTREE_NONE) return node_column(l, here, k->start);
-    /* finds the content that follows a tag or an anchor */
+    /* the content of a node whose tag or anchor is on a line above */
     return before == PDL_YTREE_NONE ? 0 : below(l, before);
 }
 
@@ -233,8 +233,8 @@ static uint32_t width(const layout *l, const pdl_ytree_token *k) {
     return (uint32_t)pdl_utf8_count(s);
 }
 
-/* Returns true when the flow collection that opens at token i fits on the line from this column.
- * The collection is on one line of the source. */
+/* Returns true when the flow collection that opens at token i, written on one line from this
+ * column, fits on the line. */
 static bool fits(const layout *l, size_t i, uint32_t column) {
     const pdl_ytree_token *k = l->t->tokens;
     size_t depth = 0;
@@ -333,7 +333,7 @@ static void put_folded(layout *l, const pdl_ytree_token *k, uint32_t column) {
 }
 
 /* Finds the column of a block scalar's text in the source, by the rule of PyYAML. digit comes from
- * the header. */
+ * the header, or is 0. parent is the column of the collection around the scalar, or -1. */
 static uint32_t text_column(const char *p, const char *end, int digit, int parent) {
     size_t most = 0;
     if (digit) return (uint32_t)((parent < 0 ? 0 : parent) + digit);
@@ -447,7 +447,7 @@ static uint32_t blanks_before(layout *l, const pdl_ytree_token *a, const pdl_ytr
     return blanks_between(a, b);
 }
 
-/* Counts the line ends between two tokens. */
+/* Counts the line ends between two tokens. NEL, LS and PS are found by their last byte. */
 static size_t count_lines(pdl_str s) {
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++)

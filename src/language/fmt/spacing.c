@@ -1,9 +1,9 @@
 /* spacing.c -- see layout.h: `${x}` becomes `${ x }`.
  *
  * Only texts that the program evaluates are changed; the walk over its expressions finds them.
- * Code, data and everything below them is unchanged, because blanks are a part of them. An
- * expression is also unchanged when its blanks differ between the source and the text (escapes,
- * folded lines).
+ * Everything in `code`, `data` and `raw` is unchanged, because blanks are a part of it. Blanks at a
+ * brace are also unchanged when YAML has changed them, so that those in the file differ from those
+ * in the value (escapes, folded lines).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ static pdl_ytree_id node_at(const pdl_ytree *t, uint32_t start) {
     return lo < t->n_nodes && t->nodes[lo].outer == start ? (pdl_ytree_id)lo : PDL_YTREE_NONE;
 }
 
-/* Returns true when a node is inside of the value of a key whose text is never evaluated. */
+/* Returns true when a node is inside of the value of a key whose blanks are kept. */
 static bool is_verbatim(const pdl_ytree *t, pdl_ytree_id id) {
     static const char *const keys[] = {"code", "data", "raw"};
     for (; id != PDL_YTREE_NONE; id = t->nodes[id].parent) {

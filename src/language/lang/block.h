@@ -145,8 +145,8 @@ static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
  * `context` is found only where it is allowed. Returns NULL when no field has the key. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);
 
-/* Returns the name of a kind: "text", ... For a scalar block it is "data", its name in traces: see
- * pdl_block_trace_name. */
+/* pdl_block_name returns the name of a kind: "text", "scalar", ... pdl_block_trace_name returns its
+ * name in traces, where a scalar block is "data". */
 const char *pdl_block_name(pdl_block_kind k);
 const char *pdl_block_trace_name(pdl_block_kind k);
 const char *pdl_block_doc(pdl_block_kind k);

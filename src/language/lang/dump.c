@@ -181,7 +181,7 @@ DUMP(as_written) {
     return is_written ? node_value(POINTER(pdl_node)) : pdl_absent();
 }
 
-/* Returns the text of the source, for a block that is written as a mapping. */
+/* Returns the value of the field as it is written in a block that is a mapping. */
 DUMP(source) {
     bool is_map = x->b->node && x->b->node->kind == PDL_NODE_MAP;
     const pdl_node *n = is_map ? pdl_node_find(x->b->node, pdl_str_of(x->f->key), NULL) : NULL;

@@ -38,8 +38,8 @@ typedef struct pdl_dump_view {
  * plain values become data blocks, and defaults are written out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
-/* Dumps a block of a trace that was not executed. It has the form of traces, but plain values stay
- * plain. */
+/* Dumps a block of a trace that was not executed. The dump has the form of traces, but plain values
+ * stay plain. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
 /* Lists every expression, fully parenthesised, and every type, as JSON Schema. Each has a line

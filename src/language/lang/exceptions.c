@@ -108,7 +108,7 @@ const char *pdl_exception_base(pdl_str name) {
     return NULL;
 }
 
-/* Names of model error kinds are accepted as well: rate_limit, timeout, ... */
+/* Names of kinds of errors are accepted as well: rate_limit, timeout, ... */
 static bool is_kind_name(pdl_str name) {
     for (int k = 1; k < PDL_E_COUNT; k++)
         if (pdl_str_is(name, pdl_err_kind_name((pdl_err_kind)k))) return true;

@@ -13,7 +13,6 @@ static const pdl_word words[] = {
 };
 enum { N_WORDS = sizeof words / sizeof *words };
 
-/* The rows of one group are neighbours. */
 const pdl_word *pdl_words_of(pdl_word_group group, size_t *n) {
     size_t first = 0, last;
     while (first < N_WORDS && words[first].group != group) first++;

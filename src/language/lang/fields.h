@@ -1,5 +1,5 @@
 /* fields.h -- the facts by which a kind of block and its fields are recognised, in addition to the
- * rows of the fields. Private to lang.
+ * rows of the fields.
  *
  * Besides its fields, a kind is known by the keys that select it, by old spellings of keys, and by
  * fields that only traces have. Loader, schema and suggestions read these rows, so that a spelling

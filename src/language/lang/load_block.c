@@ -398,8 +398,7 @@ static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc
     return known || !n->n;
 }
 
-/* Returns the form of a kind that a mapping has. Returns NULL after a problem was reported, or when
- * the field will report a problem. The rows are FORM of blocks.def (spec syntax 2.1). */
+/* Returns a row FORM of blocks.def (spec syntax 2.1) by the value of its tag and by `args`. */
 static const pdl_form *form_named(pdl_block_kind kind, const char *value, bool with_args) {
     size_t n;
     const pdl_form *f = pdl_forms(&n);
@@ -410,6 +409,8 @@ static const pdl_form *form_named(pdl_block_kind kind, const char *value, bool w
     PDL_BUG("no form %s of %s", value, pdl_block_name(kind));
 }
 
+/* model_form and code_form return the form that a mapping has. They return NULL after they reported
+ * a problem, or when the reader of the field will report a problem. */
 static const pdl_form *model_form(pdl_loader *l, const pdl_node *n) {
     static const char *const platforms[] = {"litellm", "openai", "granite-io"};
     const pdl_pair *pair = NULL;

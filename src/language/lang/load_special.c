@@ -1,6 +1,7 @@
-/* load_special.c -- fields with a special form: contribute, retry, parser, expectations, join,
- * cases, for, aggregator, types. Most of these fields can be written in several ways, such as a
- * number or an object for `retry`. A reader here turns all of them into one struct (lang/parts.h).
+/* load_special.c -- fields with a special form, such as contribute, retry, parser, expectations,
+ * join, cases, for, aggregator and types. Most of these fields can be written in several ways, such
+ * as a number or an object for `retry`. A reader here turns all of them into one struct
+ * (lang/parts.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -646,8 +647,7 @@ void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
     for (uint32_t i = 0; i < n->n; i++) load_case(l, n->items[i], &out->p[i]);
 }
 
-/* --- for (spec syntax 2.10)
- * -------------------------------------------------------------------- */
+/* --- for (spec syntax 2.10) ------------------------------------------------------------------- */
 
 /* Returns the help for a value of `for` that is a block and not a list. Only an object that is
  * written in the program can be recognised as a block. */
@@ -673,7 +673,7 @@ static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc l
     return NULL;
 }
 
-/* Returns the node of a name: a word stays the text that is written. */
+/* Returns the node of a name. A word of YAML, such as `no`, stays the text that is written. */
 static const pdl_node *as_text(pdl_loader *l, const pdl_node *name) {
     if (!pdl_node_is_word(name)) return name;
     pdl_node *text = pdl_arena_new(l->a, pdl_node);

@@ -63,7 +63,7 @@ bool pdl_loader_spend(pdl_loader *l,
                       /* counts a node; returns false when the program has too many */
                       const pdl_node *n);
 
-/* These report problems and return NULL. at is the wrong part. */
+/* These report problems. mark and n are the wrong part. */
 PDL_PRINTF(5, 6)
 pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark,
                           const char *fmt, ...);

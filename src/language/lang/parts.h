@@ -219,7 +219,7 @@ typedef struct pdl_agg {
 #undef PDL_PART_endorse
 #undef PDL_PART_aggregator
 
-/* One row of records.def. */
+/* The forms of parts of records, and one row of records.def. */
 typedef enum {
     PDL_RT_XINT,  /* an integer, or an expression that gives one */
     PDL_RT_XNUM,  /* a number, or an expression that gives one */
@@ -254,10 +254,9 @@ typedef enum {
     PDL_TO_STDOUT,  /* printed output */
     PDL_TO_STDERR,  /* output for people who watch */
     PDL_TO_NAME,    /* an aggregator that the program defined */
-    PDL_TO_INVALID  /* an unknown target: an error when the block is executed */
+    PDL_TO_INVALID  /* a mapping with no key or several keys: an error when the block is executed */
 } pdl_target;
 typedef struct pdl_contribute {
-    /* PDL_TO_INVALID is a mapping with no key or several keys, which fails when it is executed. */
     pdl_target target;
     pdl_str name;          /* used by NAME: the name of the aggregator */
     const pdl_tree *value; /* the expression E of {TARGET: {value: E}}, or NULL */

@@ -24,7 +24,7 @@ pdl_program *pdl_program_new(void) {
 }
 
 void pdl_program_set_from_tree(pdl_program *p, bool from_tree) {
-    /* known after the text was loaded, before any code reads a place in it */
+    /* set after the text was loaded, and before any code reads a place in it */
     if (p->source) ((pdl_source *)(uintptr_t)p->source)->from_tree = from_tree;
 }
 

@@ -70,7 +70,7 @@ typedef struct pdl_program {
     PDL_VEC(struct pdl_program *) others;
     PDL_VEC(pdl_module_use) uses; /* the uses in the blocks of this file; a check sets them */
     bool uses_unread;             /* a used file could not be read */
-    /* the checks that found no error, set by the room api; 0 when no check succeeded */
+    /* the checks that found no error, set by src/api; 0 when no check succeeded */
     uint64_t checked;
     bool has_profiles; /* a block has the field `sandbox` */
     bool yaml_failed;  /* the only diagnostic is a YAML or encoding error */

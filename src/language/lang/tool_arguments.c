@@ -1,5 +1,5 @@
 /* tool_arguments.c -- see tool_arguments.h. Keywords that combine schemas (allOf, $ref, ...) are
- * left to the server: they can refuse an argument, but they cannot make one allowed that
+ * left to the server: they can refuse an argument, but they cannot allow an argument that
  * `additionalProperties: false` refuses.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -35,7 +35,7 @@ static bool is_closed(pdl_vref schema) {
     return pdl_is_bool(others) && !pdl_bool_of(others);
 }
 
-/* Returns `patternProperties`, or absent when no name matches any of its patterns. */
+/* Returns `patternProperties`, or absent when the schema has no patterns. */
 static pdl_vref patterns_of(pdl_vref schema) {
     pdl_vref patterns = pdl_dict_getz(schema, "patternProperties");
     return pdl_is_dict(patterns) && pdl_dict_len(patterns) ? patterns : pdl_absent();

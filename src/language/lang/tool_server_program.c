@@ -32,7 +32,7 @@ static bool is_member_name(pdl_str s) {
     return !PDL_STR_IN(s, members);
 }
 
-/* Replaces each character that services do not accept by an underscore. */
+/* Appends s with an underscore for each character that services do not accept, cut at MAX_NAME. */
 static void put_name(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n && out->len < MAX_NAME; i++) {
         bool continues = ((unsigned char)s.p[i] & 0xc0) == 0x80;
@@ -115,7 +115,7 @@ static pdl_val type_of(pdl_vref schema) {
     return pdl_null();
 }
 
-/* Returns the texts of a list as keys. */
+/* Returns the texts of a list as the keys of a dict. */
 static pdl_val set_of(pdl_vref list) {
     pdl_val d = pdl_dict_new(0);
     for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)
@@ -258,7 +258,7 @@ static void give_back(pdl_str server, pdl_val *taken) {
     *taken = kept;
 }
 
-/* Takes out the tools that are called like the program's own functions. */
+/* Takes out the tools that have the names of the program's own functions. */
 static pdl_val without_members(pdl_val declared) {
     static const char *const functions[] = {"call_tool", "request"};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {

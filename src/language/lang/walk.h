@@ -19,8 +19,8 @@ typedef struct pdl_walk {
 /* Visits p->main and all its parts. */
 void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
 
-/* Calls fn for each sub-block in the order of the fields (the kind's fields, then defs and
- * fallback). */
+/* Calls fn for each sub-block in the order of the fields (the kind's fields, then the common
+ * fields). */
 void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child),
                           void *user);
 
@@ -35,8 +35,9 @@ void pdl_program_each_deprecated(const pdl_program *p,
                                             const char *now),
                                  void *user);
 
-/* Returns the tree whose value is the result of the block, when the block is a scalar or `data`.
- * Returns NULL for other blocks, and when a parser, a spec or a fallback may change the value. */
+/* Returns the tree whose value is the result of the block, when the block is a scalar, or `data`
+ * without `raw`. Returns NULL for other blocks, and when a parser, a spec or a fallback may change
+ * the value. */
 const pdl_tree *pdl_block_plain_tree(const pdl_block *b);
 
 /* Returns true when a condition is a text that cannot be empty, whatever its variables hold, such

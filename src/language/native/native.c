@@ -1,5 +1,5 @@
 /* native.c -- finds rows, binds arguments by the rules of Python, and makes values of bound
- * methods. This file knows the form of the tables of natives, and nothing of the natives in them.
+ * methods.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +19,8 @@
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Compares a name with the name of a row. The function compares bytes, because they differ early,
- * and because the length of a row's name is not known. */
+/* Compares a name with the name of a row. Compares byte by byte, because two names differ early and
+ * the length of a row's name is not known. */
 static inline int compare(pdl_str name, const char *z) {
     size_t i = 0;
     while (i < name.n && z[i] && name.p[i] == z[i]) i++;
@@ -332,8 +332,8 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
     return n == n_params(row) || (n > n_params(row) && (row->flags & PDL_N_VARARGS));
 }
 
-/* Returns an error when a comparison inside of the native was cancelled, because the result would
- * be invalid. Takes out. */
+/* Returns ok, unless a walk over values inside of the native was cancelled. Then out is invalid:
+ * drops out, sets the error and returns false. */
 static inline bool with_result(bool ok, pdl_val out, pdl_err *err) {
     if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
     if (ok)

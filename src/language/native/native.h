@@ -40,7 +40,7 @@ typedef struct pdl_native_env {
 #define PDL_TOOL_OTHERS "pdl_other_arguments"
 
 /* The function of a native. argv has the parameters in the order of the row. In rows with
- * PDL_N_VARARGS, further positional arguments follow in argv[n_params..argc). In rows with
+ * PDL_N_VARARGS, further positional arguments follow in argv[n_max..argc). In rows with
  * PDL_N_KWARGS, kwargs is a dict of unknown keywords, or absent. The result is owned. */
 typedef bool pdl_native_fn(const pdl_native_env *env, const pdl_val *argv, size_t argc,
                            pdl_vref kwargs, pdl_val *out, pdl_err *err);
@@ -134,22 +134,22 @@ typedef struct pdl_native_table {
 enum { PDL_NATIVE_TABLES = 13 };
 /* Returns the i-th table, i < PDL_NATIVE_TABLES. */
 pdl_native_table pdl_native_table_at(size_t i);
-/* Returns the filter or test that a word means. The word may come from another language
- * (native_advice.c). Returns an empty text for an unknown word. */
+/* Returns the filter, test or method that a misspelt word means. A word for a filter may also come
+ * from another language (native_advice.c). Returns an empty text for an unknown word. */
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
-/* Appends the text that a user should write in place of a filter that does not exist. Appends
- * nothing when no advice is known. */
+/* Appends advice on what to write in place of a filter that does not exist. Appends nothing when no
+ * advice is known. */
 void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
-/* Appends the text that a user should write in place of an undefined name. `called` is set for
- * `len(x)`, and `dotted` for `math.pi`. A name that is used in neither way is usually a variable of
- * the program. */
+/* Appends advice on what to write in place of an undefined name. `called` is set for `len(x)`, and
+ * `dotted` for `math.pi`. A name that is used in neither way is usually a variable of the
+ * program. */
 void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out);
-/* pdl_attribute_advice and pdl_fields_advise give the text that a user should write in place of
- * x.name, such as `x.push`, where x has no such attribute. called: the program calls x.name, so it
- * means a method. pdl_failure_advice gives advice for the message of an operator or filter that
- * failed. When no advice is known, pdl_fields_advise appends nothing, and pdl_attribute_advice and
+/* pdl_attribute_advice and pdl_fields_advise give advice on what to write in place of x.name, such
+ * as `x.push`, where x has no such attribute. With called, the program calls x.name as a method.
+ * pdl_failure_advice gives advice for the message of an operator or filter that failed. When no
+ * advice is known, pdl_fields_advise appends nothing, and pdl_attribute_advice and
  * pdl_failure_advice return an empty text. */
 pdl_str pdl_attribute_advice(pdl_str name);
 /* Returns the word in the text that begins with the name and continues with a dash, such as my-var
@@ -179,8 +179,8 @@ typedef struct pdl_call_args {
 PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env,
                               const pdl_call_args *args, pdl_val *out, pdl_err *err);
 
-/* Returns the writer for a filter that is called with n arguments, including the piped value and no
- * argument by name. Returns NULL when the filter has no writer; pdl_native_call is then used. */
+/* Returns the writer for a filter that is called with n positional arguments, of which the piped
+ * value is the first. Returns NULL when the call has no writer; pdl_native_call is then used. */
 pdl_native_writer *pdl_filter_writer(const pdl_native *filter, size_t n);
 /* Does the same as pdl_native_call for a filter that has a writer, outside of autoescape. The
  * arguments have no keywords. On an error, out may have a part of the text. */
@@ -189,7 +189,7 @@ PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
                                struct pdl_buf *out, pdl_err *err);
 
 /* Makes a value of a bound method or a global. The value prints as in Python ("<built-in method
- * upper of str object ...>", without the address), and the machine can call it. Takes receiver,
+ * upper of str object>"), but without an address, and the machine can call it. Takes receiver,
  * which is absent for a global. */
 pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);
 const pdl_native *pdl_native_row(pdl_vref v); /* requires a v with the tag PDL_V_NATIVE */
@@ -231,14 +231,15 @@ void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 /* --- cells: objects of templates with state (namespace, cycler, joiner) ----------------------- */
 
 bool pdl_is_namespace(pdl_vref v);
-/* Sets a name of a namespace. Takes x. Refuses an x that contains a namespace. */
+/* Sets a name of a namespace. Takes x. Refuses an x that contains a cell at any depth. */
 PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err);
 /* Calls a cell: joiner() returns text. Sets *handled to false when the cell cannot be called. */
 PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
 
 /* --- formatting (percent_format.c) ------------------------------------------------------------ */
 
-/* Computes '%s' % x. When lenient is set, undefined values print as empty text. */
+/* Computes format % args, as in '%s' % x. When lenient is set, undefined values print as empty
+ * text. */
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out,
                                  pdl_err *err);
 /* Appends the text that pdl_format_percent makes from a tuple of these n arguments. */
@@ -255,8 +256,8 @@ PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err);
 /* --- tools (tools.c) -------------------------------------------------------------------------- */
 
 /* Returns the list of tools in the form that services accept. PDL functions become their
- * signatures. Records with a function in `run` lose this member. An imported tool server becomes
- * its tools. All other items are unchanged. */
+ * signatures. Records with a function in `run` or `tool_api` become {type: function, function:
+ * ...}. An imported tool server becomes its tools. All other items are unchanged. */
 PDL_MUST bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err);
 
 #endif

@@ -37,7 +37,7 @@ static const other_word filters[] = {
     {"otherwise", "default"},
 };
 
-/* Words that are not filters, each with its replacement. */
+/* Words that are not filters, each with advice. */
 static const other_word no_filters[] = {
     {"any", ANY_OF},
     {"all", ALL_OF},
@@ -70,7 +70,7 @@ static const other_word no_filters[] = {
  * variables. */
 enum { BARE = 1, CALLED = 2, DOTTED = 4 };
 
-/* Names of other languages. `here` is the text to write. Names of filters are not in this table. */
+/* Names of other languages. `here` is the advice. Names of filters are not in this table. */
 static const struct {
     const char *word;
     unsigned used;
@@ -131,7 +131,7 @@ static const struct {
     {"Object", DOTTED, "write x.keys(), x.values() or x.items()"},
 };
 
-/* Attributes of other languages. `here` is the text to write in place of x.word. */
+/* Attributes of other languages. `here` is advice on what to write in place of x.word. */
 static const other_word attributes[] = {
     {"length", "write x | length"},
     {"size", "write x | length"},
@@ -225,7 +225,7 @@ void pdl_name_advise(pdl_str name, bool called, bool dotted, pdl_buf *out) {
         pdl_buf_putf(out, "%.*s is a method: write x.%.*s(...)", PDL_FMT(name), PDL_FMT(name));
 }
 
-/* The beginnings of messages of operators and filters in Python's words. */
+/* The beginnings of messages of operators and filters in Python's words, each with advice. */
 static const other_word failures[] = {
     {"No first item, sequence was empty.", EMPTY("first")},
     {"No last item, sequence was empty.", EMPTY("last")},

@@ -68,7 +68,7 @@ const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name);
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name);
 pdl_rows pdl_rows_filters(void);
 
-/* Filters, one function for each row of filters.c; they are in the files filters_*.c. */
+/* The functions of the rows of filters.c. They are in the files filters_*.c. */
 pdl_native_fn pdl_f_abs, pdl_f_attr, pdl_f_default, pdl_f_filesizeformat, pdl_f_float, pdl_f_int,
     pdl_f_length, pdl_f_pprint, pdl_f_random, pdl_f_round, pdl_f_string, pdl_f_sum, pdl_f_tojson;
 pdl_native_fn pdl_f_batch, pdl_f_dictsort, pdl_f_first, pdl_f_groupby, pdl_f_items, pdl_f_join,
@@ -80,7 +80,7 @@ pdl_native_fn pdl_f_capitalize, pdl_f_center, pdl_f_format, pdl_f_indent, pdl_f_
     pdl_f_wordwrap;
 pdl_native_fn pdl_f_json, pdl_f_pylist;
 pdl_native_writer pdl_w_capitalize, pdl_w_format, pdl_w_lower, pdl_w_upper;
-/* Functions of stdlib that are not in stdlib.c. */
+/* Functions of stdlib that are not in stdlib.c, and filters for HTML. */
 pdl_native_fn pdl_g_calculate, pdl_g_fill, pdl_g_find_object, pdl_g_slots, pdl_g_tfidf;
 pdl_native_fn pdl_g_http, pdl_g_http_next, pdl_g_http_request;
 pdl_native_fn pdl_g_find_tool, pdl_g_tool_call, pdl_g_tool_error, pdl_g_tool_request,
@@ -134,7 +134,7 @@ bool pdl_is_ascii(pdl_vref s); /* each code point has one byte */
 
 /* --- attributes of items (filters map, sort, groupby...) -------------------------------------- */
 
-/* A parsed "address.city" or "age,name.0". It has one path for each part. */
+/* A parsed "address.city" or "age,name.0". It has one path for each part between commas. */
 typedef struct pdl_getter {
     pdl_val paths;  /* the paths, each a list of keys; absent when the item itself is the result */
     bool multi;     /* the result is a list with a value for each path */
@@ -173,7 +173,7 @@ pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool ri
 /* Reads the lines of str.splitlines. Each call stores the next line: without its terminator in
  * *line, and with it in *whole. Returns false after the last line. */
 bool pdl_next_line(pdl_str s, size_t *pos, pdl_str *line, pdl_str *whole);
-/* Puts s in a field, padded on the left and right by one fill character. */
+/* Appends s with `left` fill characters before it and `right` fill characters after it. */
 PDL_MUST bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fill,
                            pdl_err *err);
 PDL_MUST bool pdl_too_long(pdl_err *err); /* sets the error for the limit of text */
@@ -196,8 +196,7 @@ PDL_MUST bool pdl_braces(pdl_str format, const pdl_format_args *args, pdl_val *o
 /* Appends ascii(x). */
 PDL_MUST bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err);
 
-/* --- nearest_vectors.c
- * -------------------------------------------------------------------------------- */
+/* --- nearest_vectors.c ------------------------------------------------------------------------ */
 
 /* An item of a list, and a score of how well it fits. */
 typedef struct pdl_hit {
@@ -211,11 +210,11 @@ PDL_MUST bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pd
 
 /* --- format_spec.c ---------------------------------------------------------------------------- */
 
-/* Appends a double in one of Python's forms e f g % n. A precision below 0 means the default. alt
- * is the flag '#'. */
+/* Appends a double in one of the forms e E f F g G. A precision below 0 means the default. alt is
+ * the flag '#'. */
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out);
-/* Writes a short result with a fixed number of decimals to out. Returns its length, or 0 for a
- * number whose result is not short. */
+/* Writes a short result with a fixed number of decimals to out. Returns its length. Returns 0 when
+ * the result is not short, or has another form than f and F, or with alt. */
 size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]);
 
 #endif

@@ -120,7 +120,7 @@ static void skip_char(pdl_rp *p) {
 /* --- values --- */
 
 /* Reads the value at the cursor, or the beginning of a container. Other characters are skipped. At
- * the end of the text, and at a single slash, the value is the empty text. */
+ * the end of the text, after a comment, and at a single slash, the value is the empty text. */
 static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t next;
@@ -198,8 +198,8 @@ static void read_key_text(reader *r, pdl_val *out) {
     *out = pdl_textz("");
 }
 
-/* Reads the next key. Returns GOT_END when the text ends before a key. *from gets the offset at
- * which the key begins. */
+/* Reads the next key. Returns GOT_BOX when a list there extends the last member, and GOT_END when
+ * the text ends before a key. *from gets the offset at which the key begins. */
 static step read_key(reader *r, size_t *from, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t begin = p->pos;
@@ -247,8 +247,8 @@ static bool has_colon(pdl_str text) {
     return false;
 }
 
-/* Reads braces that hold text and no members again, as a list in the wrong brackets. The cursor is
- * at their end. */
+/* Begins to read braces again that hold text and no members, as a list in the wrong brackets. The
+ * cursor is at the end of the braces. Returns false when they are a dict. */
 static bool reread_as_list(reader *r) {
     box *b = top(r);
     pdl_rp *p = &r->rp;
@@ -364,8 +364,8 @@ static step step_list(reader *r, pdl_val *out) {
 
 /* --- containers --- */
 
-/* Notes an item of the list that is the last member. When all its lists have one length, they are
- * rows. */
+/* Notes an item of the list that is the last member. When all lists in that list have one length,
+ * they are rows. */
 static void note_row(box *b, pdl_vref v) {
     if (!pdl_is_list(v)) return;
     size_t n = pdl_list_len(v);
@@ -373,8 +373,8 @@ static void note_row(box *b, pdl_vref v) {
     b->width = n;
 }
 
-/* Makes a row of the items after the last row of a list, if their number is the length of a row.
- * Takes list. */
+/* Makes rows of the items after the last row of a list, if their number is a multiple of the length
+ * of a row. Takes list. */
 static pdl_val in_rows(pdl_val list, size_t width) {
     size_t n = pdl_list_len(list), from = n;
     while (from && !pdl_is_list(pdl_list_at(list, from - 1))) from--;
@@ -420,8 +420,7 @@ static void extend_last(box *b, pdl_val more) {
     b->box = pdl_dict_put(b->box, key, list);
 }
 
-/* Adds the value of a member. A comma or a quote after it is skipped. A bracket there closes a list
- * around the dict, so it ends the dict. */
+/* Adds the value of a member. A comma or a quote after it is skipped. */
 static void put_member(reader *r, pdl_val v) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
@@ -491,8 +490,8 @@ static bool is_grouping(reader *r, const box *b) {
            paren_walk(r, &i, true) != PAREN_COMMA;
 }
 
-/* Ends the innermost container, which is complete. Skips its closing character if the character is
- * at the cursor. */
+/* Ends the innermost container, which is complete. Skips the character at the cursor, which closes
+ * it, unless the container ends without one. */
 static pdl_val close_box(reader *r) {
     pdl_rp *p = &r->rp;
     box b = pop(r);

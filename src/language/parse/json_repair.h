@@ -33,7 +33,7 @@ typedef struct pdl_rp {
     uint32_t values;                /* number of enclosing dicts whose value is being read */
     uint32_t keys;                  /* number of enclosing lists that are written in braces */
     pdl_rp_memo memo[PDL_RP_MEMOS]; /* indexed by ASCII byte */
-    /* the nearest occurrences without a backslash before them, by ASCII byte */
+    /* the nearest occurrences that no backslash escapes, by ASCII byte */
     pdl_rp_memo plain[PDL_RP_MEMOS];
     pdl_buf text; /* the token that is being read */
     /* the number of closing quotes between an offset and a bracket */

@@ -16,7 +16,7 @@
 
 static const pdl_str LEFT = {"\xe2\x80\x9c", 3}, RIGHT = {"\xe2\x80\x9d", 3};
 
-enum { MAX_INLINE = 64 }; /* maximum depth of containers in a string without quotes */
+enum { MAX_INLINE = 64 }; /* maximum depth of a container that belongs to a string */
 
 /* A string that is being read. */
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
     bool no_member;      /* no quote or bracket follows, so commas belong to the string */
     bool container;      /* a container follows, and it belongs to the string */
     uint32_t braces;     /* number of braces that were opened in the string and not closed */
-    /* the text is after a bracket and has no blank since then, as in a pattern */
+    /* a [ was read, and no ] or blank since then, as in a regex */
     bool in_class;
     bool opens;  /* a bare word ended at the quote that opens the next key */
     bool closed; /* the closing quote of the string was found */
@@ -69,8 +69,8 @@ static bool escaped(const pdl_rp *r, size_t i, size_t from) {
     return back % 2 == 1;
 }
 
-/* Returns the next `what` at or after i that has no backslash before it; the length of the text
- * when there is none. */
+/* Returns the next `what` at or after i that no backslash escapes; the length of the text when
+ * there is none. */
 static size_t find_plain(pdl_rp *r, pdl_str what, size_t i) {
     pdl_rp_memo *m = &r->plain[slot_of(what)];
     if (m->known && m->from <= i && i <= m->at) return m->at;
@@ -186,8 +186,8 @@ static bool read_code(pdl_rp *r) {
     return true;
 }
 
-/* Reads two or more backslashes at the cursor. Each pair becomes one backslash when there is no
- * other text, or when the quote after them ends the string. */
+/* Reads an even number of backslashes at the cursor: each pair becomes one backslash. Returns false
+ * for an odd number, and before a quote that does not end the string. */
 static bool read_run(token *t) {
     pdl_rp *r = t->r;
     size_t end = r->pos;
@@ -201,7 +201,7 @@ static bool read_run(token *t) {
     return true;
 }
 
-/* Reads an escape at a backslash. When it begins no escape, returns false, and the backslash is
+/* Reads an escape at a backslash. Returns false when the backslash begins no escape and was
  * copied. */
 static bool read_escape(token *t) {
     static const char from[] = "nrtb", to[] = "\n\r\t\b";
@@ -217,7 +217,7 @@ static bool read_escape(token *t) {
     } else if (quote) {
         pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos + 1, r->pos + 1 + quote));
         r->pos += 1 + quote;
-    } else if (c == '\\') { /* a backslash that is not before another backslash or a quote */
+    } else if (c == '\\') { /* one backslash is left of several; a quote after them replaces it */
         pdl_buf_putc(&r->text, '\\');
         r->pos += 2;
         for (size_t n; ends_with(&r->text, PDL_STR("\\")); r->pos += n) {
@@ -236,8 +236,8 @@ static bool read_escape(token *t) {
 
 /* --- does the quote at the cursor end the string? --------------------------------------------- */
 
-/* Returns true when the number of closing quotes from q to the next bracket is even. The count is
- * stored, since the next quote needs it again. */
+/* Returns true when the number of closing quotes from q to the next ] is even. The count is stored,
+ * since the next quote needs it again. */
 static bool even_quotes(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t bracket = find_byte(r, ']', q);
@@ -277,7 +277,7 @@ static size_t stop_behind(token *t, size_t i) {
     return i;
 }
 
-/* Returns true when the quote at q, which is further on in the text of a value, ends a key. */
+/* Returns true when the quote at q, which is further on in the text of a value, opens a key. */
 static bool key_ends_behind(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t i = find_plain(r, t->close, q + t->close.n) + t->close.n;
@@ -288,8 +288,8 @@ static bool key_ends_behind(token *t, size_t q) {
     return rp_at(r, i) == ':';
 }
 
-/* Returns true when the quote at the cursor is a part of the text. pair says whether it is one of
- * two quotes inside the string. */
+/* Returns false: the quote at the cursor is a part of the text, so it does not end the string. pair
+ * says whether it is one of two quotes inside the string. */
 static bool is_inner(token *t, bool pair) {
     if (pair) t->in_pair = !t->in_pair;
     return false;
@@ -347,7 +347,8 @@ static bool value_at(pdl_rp *r, size_t i) {
     return brace < r->src.n && brace < next_quote(r, i);
 }
 
-/* Returns true when the comma at the cursor, in a value, begins the next member. */
+/* Returns true when the comma at the cursor ends the value: a member or the end of the dict
+ * follows. */
 static bool comma_ends(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1), key;
@@ -408,7 +409,7 @@ static bool is_last_brace(token *t) {
 }
 
 /* Returns the offset after the container at i. Brackets in quotes are ignored. Returns 0 when the
- * container is not closed. */
+ * container is not closed or is too deep. */
 static size_t container_end(pdl_rp *r, size_t i) {
     char open[MAX_INLINE];
     size_t n = 0;
@@ -427,8 +428,8 @@ static size_t container_end(pdl_rp *r, size_t i) {
     return 0;
 }
 
-/* Copies a container after a comma in a value without quotes. The container belongs to the value,
- * and so does `{key: ..}`. */
+/* Copies the container at the cursor when it belongs to the value: it follows a comma, or it is
+ * `{key: ..}`. Returns false when nothing was copied. */
 static bool copy_container(token *t) {
     pdl_rp *r = t->r;
     int c = rp_peek(r);
@@ -609,7 +610,7 @@ pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
     return finish(&t);
 }
 
-/* Reads a bare key. A bare key after a blank counts only if a colon or a comma follows it;
+/* Reads a bare key. A bare key before a blank counts only if a colon or a comma follows the blank;
  * otherwise it is dropped. */
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out) {
     token t = bare(r, PDL_RP_KEY);

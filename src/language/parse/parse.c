@@ -123,8 +123,8 @@ bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) 
     return read_value(p, v, true, out, err);
 }
 
-/* Writes the message in the form in which Python prints the exception: Class('message'). Leaves the
- * class out when libpdl itself has worded the message. */
+/* Writes the message. With as_exception it has the form in which Python prints the exception,
+ * Class('message'), unless libpdl itself has worded the message. */
 static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     if (as_exception && err->py_class) {
         pdl_buf_putf(b, "%s(", err->py_class);

@@ -1,4 +1,4 @@
-/* yaml.c -- reads one YAML document. The message of an error ends with its position.
+/* yaml.c -- reads one YAML document. The message of an error has its position.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -164,7 +164,8 @@ static bool unhashable(const yn *key) {
 
 typedef PDL_VEC(yn *) yn_queue;
 
-/* Constructs the node: reports its problem, then queues its content. */
+/* Follows the reference's construction of a node: reports the problem of the node, or queues the
+ * node, so that its content is constructed later. */
 static bool meet(loader *l, yn *n, yn_queue *q, pdl_err *err) {
     const fault *f = oddity_of(l, n)->fault;
     if (f && !f->late) return throw_fault(l, f, err);
@@ -301,7 +302,8 @@ static const char *class_of(const pdl_err *why) {
     return "ValueError";
 }
 
-/* Makes the value of a scalar that is not text by its tag. A problem is stored for later. */
+/* Stores the text of a scalar that is not a string, and checks that its tag can make a value of the
+ * text. A problem is stored for later. */
 static void make_scalar(loader *l, yn *n, pdl_str text) {
     if (n->tag == PDL_YTAG_OTHER) {
         make_text(l, n, text);

@@ -3,8 +3,8 @@
  *
  * Programs are kept as trees and not as values, because messages quote the place of a part, the
  * language server edits it, and whether a scalar was quoted decides what a program means. A node
- * knows the byte span of its text in the source; values are made from it on demand. Equal subtrees
- * that an alias names are one node with several parents.
+ * knows the byte span of its text in the source; values are made from it on demand. A subtree that
+ * an alias names is one node with several parents.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -29,7 +29,8 @@ enum {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Returns the place after a quoted text at p that ends on its line, or p itself. */
+/* Returns the place after the quoted text at p. Returns the end of the line when the quotes are not
+ * closed on it, and p itself when no quote is at p. */
 static const char *after_quotes(const char *p) {
     char quote = *p;
     if (quote != '"' && quote != '\'') return p;
@@ -105,8 +106,8 @@ bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end) {
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* Adds a note. The first note reports the error of the strict reader, and every other note reports
- * err. Takes err. */
+/* Adds a note about err. While the error of the strict reader has no note, the note is about that
+ * error instead. Takes err. */
 static pdl_yproblem *add_note(pdl_yrecovery *rec, pdl_err *err) {
     pdl_yproblem *note = pdl_vec_push(&rec->notes);
     *note = (pdl_yproblem){.err = *err};

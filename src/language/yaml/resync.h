@@ -18,7 +18,7 @@ typedef struct pdl_yproblem {
 typedef struct pdl_yrecovery {
     pdl_ylog log;
     PDL_VEC(pdl_yproblem) notes;
-    pdl_err first; /* error of the strict reader; the first note takes it */
+    pdl_err first; /* error of the strict reader; the next note takes it */
     bool closing;  /* the next events end the collections that the failure left open */
     /* the first of these events is a node that begins here and has no event yet */
     bool owed;

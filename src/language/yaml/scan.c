@@ -481,7 +481,8 @@ static inline bool fetch_token(pdl_yscan *s) {
     return fetch_content(s, pdl_yscan_plain);
 }
 
-/* Returns true where a tolerant scanner ends a flow collection: an entry outside of it begins. */
+/* Fails where a tolerant scanner ends a flow collection, because an entry outside of it begins.
+ * Returns true everywhere else. */
 PDL_COLD static bool has_flow_end(pdl_yscan *s) {
     if (!s->flow || !pdl_ytolerant_ends(s, s->text + s->flow_start)) return true;
     return pdl_yfail(s, s->pos, "expected ',' or the end of the collection");

@@ -126,8 +126,8 @@ static void read_nodes(tree_builder *b, pdl_yreader *r, pdl_yrecovery *rec) {
 }
 
 /* Returns the text with '?' in place of each byte of a character that YAML refuses, so that all
- * positions stay the same. Returns NULL when there is no such character. The first such character
- * is reported by the first note. */
+ * positions stay the same. Returns src when there is no such character. The first such character is
+ * reported by the first note. */
 static const pdl_source *readable(pdl_arena *a, const pdl_source *src, pdl_err *err) {
     if (pdl_yaml_check_chars(src->text, src, err)) return src;
     char *copy = pdl_arena_get(a, src->text.n + PDL_SOURCE_PAD);

@@ -11,7 +11,7 @@
 
 /* A failure: the text, the offset where reading failed, the offset where the current token began,
  * and the offset of the outermost open bracket. When no bracket is open, the offset of the bracket
- * is the length of the text. */
+ * is SIZE_MAX. */
 typedef struct place {
     pdl_str text;
     size_t at, context, bracket;
@@ -149,7 +149,8 @@ static bool is_second_brace(const place *p) {
            p->text.p[p->at - 1] == '{';
 }
 
-/* Returns true when a line between the bracket and this place begins with //. */
+/* Returns true when this line begins with //, or when the line above has a comment of another
+ * language. */
 static bool has_slashes(const place *p) {
     const place here = {p->text, p->at, p->at, p->bracket};
     return follows_comment(&here) || pdl_str_starts(pdl_str_trim(line_before(p)), PDL_STR("//"));
@@ -157,8 +158,7 @@ static bool has_slashes(const place *p) {
 
 static bool follows_brace(const place *p) { return p->at && p->text.p[p->at - 1] == '{'; }
 
-/* Returns true when the line begins to the left of the lines of the text above it, or of its
- * `|`. */
+/* Returns true when the line is indented, but less than the line above. */
 static bool is_left_of_text(const place *p) {
     pdl_str line = line_before(p);
     size_t start = p->at - line.n, above = start;
@@ -167,7 +167,7 @@ static bool is_left_of_text(const place *p) {
     return indent_at(p, above) > line.n;
 }
 
-/* Returns true when `key: |` is above, and the next line begins in the column of the key. */
+/* Returns true when the line above the token ends with `: |` or `: >`. */
 static bool follows_bar(const place *p) {
     const place here = {p->text, p->context, p->context, p->bracket};
     pdl_str line = line_above(&here);
@@ -214,8 +214,8 @@ static bool follows_stray_line(const place *p) {
 }
 
 static bool is_flow(const place *p) { return p->bracket < p->at; }
-/* Returns true at a closing bracket when another kind is open here, or when the comma before it
- * needs a value. */
+/* Returns true at a closing bracket when a bracket is open here or earlier on the line, or when a
+ * comma is before it. */
 static bool closes_other(const place *p) {
     pdl_str line = pdl_str_trim(line_before(p));
     return is_flow(p) || (line.n && pdl_byte_in(line.p[line.n - 1], PDL_STR(",[{"))) ||

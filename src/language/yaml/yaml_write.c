@@ -64,8 +64,8 @@ static bool plain_ok(pdl_str s) {
     return true;
 }
 
-/* Returns true when a literal block preserves the text: no line has special characters, and the
- * first line with content is not indented by blanks. */
+/* Returns true when a text without special characters is written as a literal block: it has a line
+ * end and a line with content. */
 static bool literal_ok(pdl_str s) {
     size_t i = 0;
     if (!s.n || !memchr(s.p, '\n', s.n)) return false;
@@ -214,8 +214,8 @@ static bool put_seq(writer *w, pdl_vref list, size_t indent, spot at, pdl_err *e
     return true;
 }
 
-/* Writes a key. A key that is long, or has a long text before its colon, needs the explicit form:
- * readers search only 1024 characters for the colon. */
+/* Writes a key. A key of more than 128 bytes gets the explicit form, because readers search only
+ * 1024 characters for the colon. */
 static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, pdl_err *err) {
     pdl_buf line = PDL_BUF;
     writer kw = {.out = &line, .depth = w->depth};

@@ -168,8 +168,8 @@ static pdl_str name_of(const pdl_ty_function *f) {
     return f->name.n ? f->name : PDL_STR("the function");
 }
 
-/* Suggests `near`, the parameter whose name is most like `name`, unless the call gives it a value
- * already. There is no suggestion when near is empty. */
+/* Suggests `near`, the parameter whose name is most like `name`. near is empty when the call
+ * already gives this parameter a value, or when no name is near; then nothing is suggested. */
 static void suggest_param(pdl_checker *c, pdl_diag *d, pdl_str near, pdl_loc at, pdl_str name) {
     if (!d || !near.n || !pdl_checker_may_suggest(c)) return;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
@@ -377,7 +377,8 @@ static bool is_call(const pdl_expr *e) {
     return !e->is_unread && e->root && e->root->kind == PDL_X_CALL;
 }
 
-/* Reports `call: f`, where f is the text "f". */
+/* Reports a `call` of a value that is not a function of the program. Offers a fix for `call: f`,
+ * where f is the text "f" and a function has this name. */
 static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
     bool native = t->kinds == PDL_TY_NATIVE;
     pdl_diag *d = wrong_type(c, PDL_RULE_call_type, b, "call",

@@ -29,7 +29,7 @@ static bool is_pure(const pdl_block *b) {
 
 /* --- definitions ------------------------------------------------------------------------------ */
 
-/* Returns the key of the i-th entry of a mapping of blocks. */
+/* Returns the place of the key of the i-th entry of a mapping of blocks, or else of the field. */
 static pdl_loc entry_loc(const pdl_block *b, const char *field, uint32_t i, pdl_str name) {
     const pdl_node *n = pdl_node_find(b->node, pdl_str_of(field), NULL);
     if (n && n->kind == PDL_NODE_MAP && i < n->n && pdl_str_eq(n->pairs[i].key->text, name))
@@ -87,7 +87,7 @@ static PDL_NOINLINE const pdl_ty *attempt(pdl_checker *c, const pdl_block *b, pd
     return t;
 }
 
-/* Joins both results: either the attempt or the fallback defines what follows. */
+/* Checks the attempt and the fallback as two branches, and returns the join of their types. */
 static PDL_NOINLINE const pdl_ty *with_fallback(pdl_checker *c, const pdl_block *b, pdl_str self) {
     pdl_branches branches;
     bool sure = c->sure;

@@ -98,7 +98,8 @@ static bool read_options(pdl_checker *c, const pdl_b_code *b, pdl_xoptions *out)
     return ok;
 }
 
-/* Reads the literal text of a Jinja block as the run will. Its options are known. */
+/* Reads the literal text t of a Jinja block as the run will. When the text or its options are
+ * unknown, any name counts as read. */
 static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     pdl_xoptions options = {0};
     if (!read_options(c, b, &options) || !t) {
@@ -133,8 +134,8 @@ static void report_broken(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t
                      PDL_FMT(pdl_buf_str(&r->message)));
 }
 
-/* Reports a name as a warning when it is read in a branch, or in a function that may never be
- * called. */
+/* Reports a name that nothing defines. The rule is a warning, because the name may be read in a
+ * branch or a function that never runs. */
 static void report_name(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t, const pdl_ty *scope,
                         pdl_vref row) {
     pdl_str name = pdl_str_get(pdl_list_at(row, 0));

@@ -235,8 +235,9 @@ static bool is_null(const pdl_tree *t) {
     return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
 }
 
-/* Returns whether a condition is true in every iteration. This is known only if it does not depend
- * on the body, whose definitions are unknown at its start. */
+/* Returns the truth of a condition in every iteration. The truth is known only if the condition
+ * does not depend on the body of the loop, because the definitions of the body are unknown at its
+ * start. */
 static truth truth_known(const pdl_tree *cond, const pdl_ty *t) {
     return !cond || !t->has_value ? UNKNOWN_TRUTH : pdl_val_truth(t->value) ? ALWAYS : NEVER;
 }
@@ -398,7 +399,8 @@ static const pdl_ty *check_text(pdl_checker *c, const pdl_b_text *b) {
     return b->items.n == 1 && t->has_value && pdl_is_str(t->value) ? t : &pdl_ty_str;
 }
 
-/* Checks blocks and returns the join of their types. *last gets the type of the last block. */
+/* Checks blocks and returns the join of their types. *last gets the type of the last block. The
+ * result and *last are NULL when there are no blocks. */
 static const pdl_ty *check_items(pdl_checker *c, const pdl_blocks *items, const pdl_ty **last) {
     const pdl_ty *all = NULL;
     *last = NULL;

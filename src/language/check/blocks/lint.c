@@ -68,7 +68,7 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
                               pdl_checker_value_loc(b, "role"));
 }
 
-/* The old names of types in a spec, in the order of its text. */
+/* The search for the old names of types in a spec. */
 typedef struct old_types {
     pdl_checker *c;
     pdl_loc loc;

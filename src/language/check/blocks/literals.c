@@ -83,7 +83,8 @@ static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree
     }
 }
 
-/* Reports the first error of a program whose text is t, at its place in the text. */
+/* Reports the first error of a program whose text is t, at its place in the text. Without an error,
+ * reports the old forms in the text. */
 void pdl_checker_program(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     bool ok;
     if (c->quiet) return;

@@ -42,7 +42,7 @@ static uint32_t kinds_of_words(pdl_str words) {
     return kinds;
 }
 
-/* Converts a text that is a number or a boolean. */
+/* Converts a text that is JSON, such as a number or a boolean. Returns other values unchanged. */
 static pdl_val converted(pdl_vref v) {
     pdl_val out;
     pdl_err err = {0};

@@ -196,7 +196,7 @@ static void check_mode(pdl_checker *c, const pdl_tree *part, const pdl_ty *t) {
     pdl_checker_hint(c, d, "write w (from its beginning), a (at its end) or x (a new file)");
 }
 
-/* Reports a text in place of a truth: a text is true unless it is empty. */
+/* Reports a text in place of a boolean: a text is true unless it is empty. */
 static void check_flush(pdl_checker *c, const pdl_tree *part, const pdl_ty *t) {
     if (!t->has_value || !pdl_is_str(t->value) || !pdl_str_get(t->value).n) return;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_literal_condition, part->loc, mark_of(part),

@@ -37,8 +37,8 @@ static bool is_upper(char b) { return b >= 'A' && b <= 'Z'; }
 static bool is_lower(char b) { return b >= 'a' && b <= 'z'; }
 static bool is_stop(char b) { return b == '.' || b == '!' || b == '?'; }
 
-/* Returns true when a sentence ends at offset `to`: with a full stop after an expression, or after
- * a word that is longer than most abbreviations. */
+/* Returns true when a sentence ends at offset `to`: with `.`, `!` or `?` after an expression, or
+ * after a word that is longer than most abbreviations. */
 static bool is_ended(pdl_str s, size_t to) {
     if (!to || !is_stop(s.p[to - 1])) return false;
     size_t n = 0;

@@ -16,7 +16,7 @@ enum { MAX_FORMS = 3 }; /* forms that are reported for one text */
 
 typedef struct foreign_form {
     size_t end;   /* offset after the form; 0 when no form begins here */
-    pdl_str name; /* the variable */
+    pdl_str name; /* the variable, or the word of the statement */
     pdl_str expr; /* the content of a ${ } that replaces the form; empty for a statement */
 } foreign_form;
 

@@ -194,7 +194,7 @@ static void take_definitions(pdl_checker *c, const pdl_module *m) {
     c->open_ended = c->open_ended || m->open_ended;
 }
 
-/* Returns the type of a module whose file is missing: its definitions are unknown. */
+/* Returns the type of a module that cannot be read. Its definitions are unknown. */
 static const pdl_ty *unknown_module(pdl_checker *c, bool import) {
     c->p->uses_unread = true;
     c->open_ended = c->open_ended || !import;

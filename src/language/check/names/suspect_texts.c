@@ -37,7 +37,7 @@ static bool is_field(pdl_str word) {
     return false;
 }
 
-/* Returns true when only blanks and dashes are before it on its line. */
+/* Returns true when only blanks and dashes are before n on its line. */
 static bool begins_line(const pdl_node *n) {
     size_t at = n->start;
     while (at && pdl_byte_in(n->src->text.p[at - 1], PDL_STR(" -"))) at--;
@@ -105,7 +105,8 @@ void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *
 
 /* --- commands --------------------------------------------------------------------------------- */
 
-/* Returns the end of ${ ... } or of a quoted text, from its first byte; the next byte otherwise. */
+/* Returns the end of the ${ ... }, of the quoted text or of the escaped byte that begins at `at`.
+ * For every other byte, returns the offset of the next one. */
 static size_t after(pdl_str s, size_t at) {
     size_t open = 0, i = at + 1;
     if (s.p[at] == '\'' || s.p[at] == '"') {
@@ -121,8 +122,8 @@ static size_t after(pdl_str s, size_t at) {
     return s.n;
 }
 
-/* Returns what a shell would do with a word of a command. Returns NULL when it would use the word
- * unchanged. */
+/* Returns what happens, without a shell, to a word of a command to which a shell gives a meaning,
+ * in the words of a message. Returns NULL for other words. */
 static const char *shell_word(pdl_str w) {
     static const char *const signs[] = {"|",  "||", "&&", ">",    ">>", "<",
                                         "<<", "&",  ";",  "2>&1", "2>", "&>"};
@@ -191,8 +192,7 @@ static void check_quotes(pdl_checker *c, const pdl_node *n) {
     }
 }
 
-/* Reports a text in place of a name that cannot be a name in an expression: my-var, my var, ${ x
- * }. */
+/* Reports a name that cannot be a name in an expression: my-var, my var, ${ x }. */
 void pdl_checker_lint_name(pdl_checker *c, pdl_str s, pdl_loc loc, pdl_loc mark) {
     bool ok = s.n && !is_digit(s.p[0]);
     for (size_t i = 0; i < s.n; i++) ok = ok && (is_word_byte(s.p[i]) || (s.p[i] & 0x80));

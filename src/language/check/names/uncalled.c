@@ -1,7 +1,7 @@
 /* uncalled.c -- functions and methods that are not called although their result is meant.
  *
- * A method hides a field of an object that has its name (`items`, `get`, `keys`): x.items is the
- * method, as in the reference.
+ * A method hides a field of the same name (`items`, `get`, `keys`): x.items is the method, as in
+ * the reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

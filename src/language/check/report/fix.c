@@ -1,6 +1,7 @@
 /* fix.c -- pdl_program_fix, which applies the edits of diagnostics to the bytes of a file. Places
- * count bytes of the source, which has LF line ends and no byte order mark, while the file keeps
- * both. So a cursor walks through the bytes and the source at the same time, edit by edit.
+ * count bytes of the source, which has LF line ends and no byte order mark, while the file may have
+ * CR LF and such a mark. So a cursor walks through the bytes and the source at the same time, edit
+ * by edit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +28,7 @@ typedef struct cursor {
     pdl_str bytes;
     size_t at;    /* offset in the bytes */
     uint32_t off; /* offset of `at` in the source */
-    bool crlf;    /* the last line end before `at` was CR LF */
+    bool crlf;    /* a line end before `at` was CR LF */
 } cursor;
 
 /* Moves forward to a place of the source. Returns the bytes between the old and the new place. */

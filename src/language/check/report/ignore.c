@@ -88,7 +88,7 @@ static const searched *search(ignores *g, const pdl_source *src) {
     return &g->sources.p[g->sources.n - 1];
 }
 
-/* Calls fn for each name until it returns false. */
+/* Calls fn for each name until fn returns false. Returns false in that case. */
 static bool each_name(pdl_str names, bool (*fn)(void *user, pdl_str name), void *user) {
     for (size_t i = 0; i < names.n;) {
         size_t from = i;

@@ -19,7 +19,8 @@ enum {
 
 /* --- the column `type` ------------------------------------------------------------------------ */
 
-/* Returns the next part of text up to a byte of `ends`, with blanks trimmed. */
+/* Takes the next part of *text, up to the byte `end`, and returns it without the blanks around
+ * it. */
 static pdl_str next_part(pdl_str *text, char end) {
     size_t i = 0;
     while (i < text->n && text->p[i] != end) i++;
@@ -197,7 +198,8 @@ static bool accept(const pdl_native_env *env, const pdl_val *argv, size_t argc, 
     return true;
 }
 
-/* Returns a value of the first kind, for messages that name its type. Owned. */
+/* Returns a value of the type, for messages that name the type. Returns null for all types that are
+ * not here. Owned. */
 static pdl_val example_of(const pdl_ty *t) {
     if (t && t->kinds == PDL_TY_STR) return pdl_text((pdl_str){0});
     if (t && t->kinds == PDL_TY_LIST) return pdl_list_new(0);

@@ -26,7 +26,7 @@ enum {
 
 typedef struct weight {
     size_t parts, bytes;
-    bool counts; /* an integer counts as small when it is at most MAX_COUNT */
+    bool counts; /* an integer is small only up to MAX_COUNT */
 } weight;
 
 static bool is_small_int(pdl_vref v) {
@@ -113,7 +113,8 @@ static bool is_usable(const pdl_ty *t, bool counts) {
 
 static void drop_value(void *p) { pdl_drop(*(pdl_val *)p); }
 
-/* Returns the type of a computed value, which lives as long as the arena. Takes v. */
+/* Returns the type of a computed value, which lives as long as the arena. Returns NULL when v is
+ * not small. Takes v. */
 static const pdl_ty *keep(pdl_arena *a, pdl_val v) {
     if (!is_small(v, false)) {
         pdl_drop(v);

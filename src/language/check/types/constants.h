@@ -1,7 +1,7 @@
 /* constants.h -- computes operators and calls whose operands are known, with the code that a run
  * uses. Private to check. Some failures cannot be expressed by the tables of types (`"%d" % "a"`,
  * `[1, "a"] | sort`, `range(1, 5, 0)`). These fail in the check as they would fail in the run, with
- * the same words. The results of other operations are known to the rest of the check. Large
+ * the same words. The result of an operation that succeeds is known to the rest of the check. Large
  * operands are not computed, so that a check of a hostile program stays short.
  *
  * SPDX-License-Identifier: Apache-2.0

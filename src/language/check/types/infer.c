@@ -278,7 +278,7 @@ const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x) {
 /* --- texts of programs ------------------------------------------------------------------------ */
 
 /* Infers the type of the whole expression. The reader accepts unknown filters and tests inside of
- * branches, so they are reported here. */
+ * branches, so pdl_infer_filter and pdl_infer_test report them. */
 static const pdl_ty *type_of_text(pdl_infer *in) {
     const pdl_expr *e = in->e;
     const pdl_ty *t = pdl_infer_type(in, e->root);

@@ -36,8 +36,8 @@ static bool is_broken(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     return true;
 }
 
-/* Reports names of the spec that no group of the pattern has. Such a parser fails when the pattern
- * matches. */
+/* Returns false after it reported a name of the spec that no group of the pattern has. Such a
+ * parser fails when the pattern matches. */
 static bool has_groups(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     bool named = p->kind == PDL_PARSE_REGEX && p->compiled && p->has_object_spec &&
                  p->mode != PDL_PM_SPLIT && p->mode != PDL_PM_FINDALL;

@@ -12,8 +12,7 @@
 #include "base/banned.h"
 
 /* Limits of the parts of a literal that are examined, and of the fields that a join compares. A
- * larger value is known by its kind alone. Types share parts, so a type may be exponentially larger
- * than its source text. A join examines MAX_JOINED pairs of types. */
+ * larger value is known by its kind alone. A join examines at most MAX_JOINED pairs of types. */
 enum { MAX_PARTS = 64, MAX_DEPTH = 40, MAX_JOINED = 64 };
 
 #define TY(name, k) const pdl_ty name = {.kinds = (k)}

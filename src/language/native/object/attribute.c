@@ -81,7 +81,7 @@ static bool time_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return false;
 }
 
-/* Returns the parts of a number that Python has as attributes. */
+/* Reads an attribute of a number: real, imag, numerator or denominator. */
 static bool number_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     bool whole = !pdl_is(x, PDL_V_FLOAT);
     if (pdl_str_is(name, "real") || (whole && pdl_str_is(name, "numerator"))) {
@@ -118,7 +118,8 @@ static pdl_vref func_description(const pdl_func *f) {
     return pdl_is_absent(text) ? pdl_null() : text;
 }
 
-/* Reads an attribute of a function. All attributes of a tool's function come from its server. */
+/* Reads an attribute of a function. The result has the labels of the signature, because all
+ * attributes of a tool's function come from the server of the tool. */
 static bool func_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_func *f = pdl_func_about(x);
     pdl_vref v;
@@ -143,7 +144,7 @@ static bool cell_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return cls->attr && cls->attr(x, name, out);
 }
 
-/* Returns the named parts of a group made by groupby. */
+/* Reads the attribute `grouper` or `list` of a group made by groupby. */
 static bool group_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     if (!(pdl_flags_of(x) & PDL_F_GROUP) || pdl_list_len(x) != 2) return false;
     if (pdl_str_is(name, "grouper"))
@@ -166,7 +167,6 @@ static bool plain_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return false;
 }
 
-/* Returns an attribute or method only. Returns false when x has no such attribute. */
 bool pdl_own_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_native *row = pdl_method_find(x, name);
     if (row) {
@@ -195,7 +195,7 @@ bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err) {
 /* --- items ------------------------------------------------------------------------------------ */
 
 /* Reads an index into a sequence of n items. A negative index counts from the end. Returns false
- * when the index is out of range. */
+ * when key is not a whole number or is out of range. */
 static bool index_in(pdl_vref key, size_t n, size_t *out) {
     int64_t i;
     if ((!pdl_is_int(key) && !pdl_is_bool(key)) || !pdl_int_get(key, &i)) return false;
@@ -317,7 +317,7 @@ static pdl_val slice_list(pdl_vref x, const span *s) {
     return pdl_is(x, PDL_V_TUPLE) ? pdl_list_as_tuple(list) : list;
 }
 
-/* Slices text backwards or with gaps. The code points are found first, in one walk. */
+/* Slices text. For a step other than 1, all code points are found first, in one walk. */
 static pdl_val slice_text(pdl_vref x, const span *s) {
     pdl_str t = pdl_str_get(x);
     if (s->step == 1) return chars(x, (size_t)s->from, (size_t)s->from + s->count);

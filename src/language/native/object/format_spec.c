@@ -15,9 +15,10 @@
 
 #include "base/banned.h"
 
-enum { MAX_PRECISION = 1000000 }; /* maximum number of digits of a number that is printed */
+enum { MAX_PRECISION = 1000000 }; /* maximum precision of a float */
 
-/* A parsed spec. A member is 0 when the spec does not have it. */
+/* A parsed spec. A member that the spec does not have is 0, but fill and align have their
+ * defaults. */
 typedef struct {
     pdl_str fill;
     char align, sign, group, type_ascii;
@@ -49,7 +50,7 @@ static bool invalid(pdl_str s, pdl_vref x, pdl_err *err) {
                         pdl_py_type(x));
 }
 
-/* Reads fill and alignment. */
+/* Reads fill and alignment. Returns the number of their bytes. */
 static size_t read_align(pdl_str s, spec *f) {
     if (s.n == 0) return 0;
     size_t n = pdl_utf8_len((unsigned char)s.p[0]);
@@ -142,8 +143,8 @@ typedef struct {
 /* Returns the number of characters of `digits` digits in groups of `size`. */
 static size_t grouped_len(size_t digits, size_t size) { return digits + (digits - 1) / size; }
 
-/* Appends digits in groups of `size`, after zeros that fill min characters. As in Python, the text
- * never begins with a separator, so the result may be one character longer. */
+/* Appends digits in groups of `size`, after as many zeros as make them min characters long. As in
+ * Python, the text never begins with a separator, so the result may be one character longer. */
 static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out,
                         pdl_err *err) {
     size_t n = digits.n;
@@ -327,8 +328,8 @@ static void put_trimmed(pdl_str s, pdl_buf *out) {
 }
 
 /* Appends a number with a precision and without a type. The form is that of 'g' with two
- * differences: a number with as many digits as the precision gets the exponent form, and the other
- * form has a digit after the point. */
+ * differences: a number with as many digits before the point as the precision gets the exponent
+ * form, and the other form has a digit after the point. */
 static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     if (precision == 0) precision = 1;
     pdl_buf b = PDL_BUF;
@@ -361,7 +362,7 @@ static void put_shortest(double v, bool alt, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){mark, s.n - (size_t)(mark - s.p)});
 }
 
-/* Turns "-0.00" into "0.00". */
+/* Returns 0 when v was printed without a digit other than 0 ("-0.00"), else v. */
 static double without_neg_zero(double v, const pdl_buf *printed) {
     for (size_t i = 0; i < printed->len && printed->p[i] != 'e'; i++)
         if (printed->p[i] >= '1' && printed->p[i] <= '9') return v;

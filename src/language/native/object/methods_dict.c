@@ -118,7 +118,6 @@ static bool put_pair(pdl_val self, pdl_vref pair, size_t i, pdl_val *out, pdl_er
     return ok;
 }
 
-/* Updates self with a dict or pairs, and then with keywords. Takes self. */
 bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more, pdl_vref kwargs,
                      pdl_val *out, pdl_err *err) {
     if (pdl_is(more, PDL_V_UNDEFINED)) {

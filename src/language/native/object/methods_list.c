@@ -36,8 +36,7 @@ static bool m_extend(PDL_ARGS) {
     return changed(self, pdl_null(), out);
 }
 
-/* Adds the labels of the values that determined the order, because the order decides the position
- * of each item. Takes self. */
+/* Adds the labels of v, a value that decided which items self has or in which order. Takes self. */
 static pdl_val chosen_by(pdl_val self, pdl_vref v) {
     return pdl_is_absent(v) ? self : pdl_with_label(self, pdl_label_of(v));
 }
@@ -165,7 +164,8 @@ pdl_rows pdl_rows_tuple(void) { return (pdl_rows){tuple_methods, PDL_N_COUNT(tup
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-/* Finds the index of a number in a range, or PDL_NOT_FOUND. */
+/* Finds the index of a number in a range. Returns false, with PDL_NOT_FOUND in *at, when the range
+ * does not have the number. */
 static bool range_place(pdl_vref range, pdl_vref x, size_t *at) {
     int64_t start, stop, step, v = 0;
     double d = pdl_is(x, PDL_V_FLOAT) ? pdl_float_of(x) : 0;

@@ -29,7 +29,7 @@ static bool m_is_integer(PDL_ARGS) {
     return true;
 }
 
-/* Writes 0x1.8000000000000p+1, always with thirteen digits. */
+/* Writes 0x1.8000000000000p+1. The fraction has thirteen digits, except for 0x0.0p+0. */
 static bool m_hex(PDL_ARGS) {
     double d = pdl_float_of(argv[0]), m;
     if (isnan(d) || isinf(d)) {
@@ -150,8 +150,8 @@ static bool m_strftime(PDL_ARGS) {
     return pdl_time_strftime(argv[0], pdl_str_get(argv[1]), out, err);
 }
 
-/* Returns the day of the week, where Monday is 0 or 1. Counts the days since the first day of year
- * 1, a Monday, in the proleptic Gregorian calendar. */
+/* Returns the day of the week, where Monday is 0. Counts the days since the first day of year 1, a
+ * Monday, in the proleptic Gregorian calendar. */
 static int weekday(pdl_vref v) {
     pdl_time t = pdl_time_get(v);
     int y = t.month < 3 ? t.year - 1 : t.year, m = t.month < 3 ? t.month + 12 : t.month;

@@ -124,7 +124,7 @@ static bool split_args(const pdl_val *argv, bool *words, pdl_str *sep, int64_t *
     return sep->n || pdl_err_host(err, "ValueError", "empty separator");
 }
 
-/* Makes the result of the pieces after all pieces were found. */
+/* Moves the list of the pieces to *out. Drops the list when ok is false. */
 static bool take(pieces *p, bool ok, pdl_val *out) {
     if (ok)
         *out = p->list;
@@ -164,8 +164,8 @@ bool pdl_m_splitlines(PDL_ARGS) {
     return take(&p, ok, out);
 }
 
-/* Returns the part before the separator, the separator, and the part after it. Without a separator,
- * the first part has the whole text. */
+/* Returns the part before the separator, the separator, and the part after it. When s does not have
+ * the separator, the first part (with last, the third) has the whole text. */
 static bool partition(const pdl_val *argv, bool last, pdl_val *out, pdl_err *err) {
     if (!pdl_is_str(argv[1]))
         return pdl_err_host(err, "TypeError", "must be str, not %s", pdl_py_type(argv[1]));

@@ -75,7 +75,7 @@ static bool window_of(pdl_vref v, pdl_vref start, pdl_vref end, window *w, pdl_e
     return true;
 }
 
-/* Finds the index in code points of the whole text, or -1. */
+/* Finds where argv[1] is in the text. *at is the index in code points of the whole text, or -1. */
 static bool find(const pdl_val *argv, bool last, int64_t *at, pdl_err *err) {
     window w;
     if (!window_of(argv[0], argv[2], argv[3], &w, err) || !need_str(argv[1], "", err)) return false;
@@ -264,7 +264,8 @@ static bool m_expandtabs(PDL_ARGS) {
     return pdl_text_like(&b, argv[0], out, err);
 }
 
-/* Appends the table's value in place of one code point: text, number or null. */
+/* Appends the table's value `to` (text, number or null) in place of the code point `one`. Appends
+ * `one` when `to` is absent. */
 static bool put_translated(pdl_str one, pdl_vref to, pdl_buf *b, pdl_err *err) {
     int64_t cp;
     if (pdl_is_absent(to)) return pdl_buf_add(b, one, err);

@@ -13,14 +13,14 @@
 
 #include "base/banned.h"
 
-enum { MAX_PRECISION = 1000000 }; /* maximum number of digits of a number that is printed */
+enum { MAX_PRECISION = 1000000 }; /* maximum precision of a number */
 
 /* A conversion as written. */
 typedef struct {
     bool left, plus, blank, alt, zero;
-    int64_t width, precision; /* -1 when the conversion has no width */
+    int64_t width, precision; /* precision is -1 when the conversion has none */
     uint32_t type;
-    size_t at; /* the offset of the type in code points, which messages name */
+    size_t at; /* the offset of the type in bytes */
 } conv;
 
 typedef struct {

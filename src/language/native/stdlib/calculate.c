@@ -2,7 +2,7 @@
  * a model's text as code would let it do anything, so this is a separate evaluator. First the whole
  * text is read into nodes (calculate_read.c). Then the nodes are evaluated: a node is entered
  * before its operands, and the left operand comes before the right one. No name is looked up,
- * nothing is called, and every number has a ceiling.
+ * nothing is called, and every integer has a ceiling.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -72,7 +72,7 @@ typedef struct {
     int state; /* the number of operands that were evaluated */
 } visit;
 
-/* Enters a node for the first time. Its operands come next. */
+/* Evaluates a node without operands. Sets *value, or *why for a refused node. */
 static bool enter(const arith_node *n, pdl_val *value, const char **why) {
     if (n->kind == N_REFUSED)
         *why = n->why;

@@ -89,8 +89,8 @@ static bool is_digit(int c, int base) {
     return d < base;
 }
 
-/* Skips digits with single `_` between them. Returns false when no digit is there, or when a `_` is
- * not between two digits. */
+/* Skips digits with single `_` between them. With lead, a `_` may also be before the first digit.
+ * Returns false when no digit is there. */
 static bool skip_digits(arith_reader *r, int base, bool lead) {
     bool any = false;
     for (;; any = true) {
@@ -125,7 +125,7 @@ static int floating(arith_reader *r, pdl_str text) {
 }
 
 /* Skips the fraction and the exponent after the digits before the dot. Sets *is_float when there
- * was a fraction or an exponent. */
+ * was a fraction or an exponent. Returns false when the number has no digit. */
 static bool skip_fraction(arith_reader *r, bool digits, bool *is_float) {
     *is_float = scan_accept(&r->s, '.');
     if (*is_float) digits = skip_digits(r, 10, false) || digits;

@@ -52,7 +52,7 @@ static bool products(pdl_vref v, const double *w, size_t n, double *dot, double 
     return true;
 }
 
-/* Ranks the vectors by their scores, which have six digits, as in tfidf. */
+/* Stores the score of each vector in hits, rounded to six digits as in tfidf. */
 static bool rank(pdl_vref vectors, const double *w, size_t n, double length, pdl_hit *hits,
                  pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(vectors); i++) {

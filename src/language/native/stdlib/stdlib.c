@@ -1,6 +1,6 @@
 /* stdlib.c -- functions that lib/stdlib.pdl cannot write in PDL: probabilities of a judge's answer,
- * an error of the program, text shown at once; and the table of all natives of stdlib. The larger
- * natives are in the other files of this folder.
+ * an error of the program, a check against a type, text shown at once, embeddings; and the table of
+ * all natives of stdlib. The larger natives are in the other files of this folder.
  *
  * A judge answers `true` or `false`, perhaps with a capital letter, in quotes, or before an
  * explanation. The raw response has, for each token of the answer, the other tokens that the model
@@ -184,7 +184,7 @@ static pdl_err_kind kind_named(pdl_vref name) {
 }
 
 /* Fails with the text as the whole message, since the error is not an error of the expression. A
- * pdl_error that was caught is raised again unchanged. */
+ * pdl_error that was caught is raised again with its message, kind and status. */
 static bool g_fail(PDL_ARGS) {
     pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0],
              status = pdl_absent();
@@ -238,7 +238,7 @@ static bool are_texts(pdl_vref v) {
     return true;
 }
 
-/* Embeds a text or a list of texts with a model. */
+/* Makes the effect in which a model embeds a text or a list of texts. */
 static bool g_embed(PDL_ARGS) {
     pdl_vref model = argv[0], input = argv[1],
              params = argc > 2 && pdl_given(argv[2]) ? argv[2] : pdl_absent();

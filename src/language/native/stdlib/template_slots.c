@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* Finds the next slot of s at or after *pos. Sets its name and, in *at, the offset of its brace;
- * *pos moves after it. Returns false when there is none. */
+/* Finds the next slot of s at or after *pos. Sets *name, and *at to the offset of the opening
+ * brace, and moves *pos after the slot. Returns false when there is no further slot. */
 static bool next_slot(pdl_str s, size_t *pos, size_t *at, pdl_str *name) {
     for (size_t open = *pos; (open = pdl_str_find(s, PDL_STR("{"), open)) != PDL_NOT_FOUND;
          open++) {

@@ -65,7 +65,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Replaces equal words that are adjacent by one word with their count. */
+/* Sorts the terms by word, and replaces terms of the same word by one with their count. */
 static bool count_terms(text *t, pdl_err *err) {
     size_t n = 0;
     if (!pdl_sort(t->terms.p, t->terms.n, sizeof(term), by_number, err)) return false;
@@ -79,7 +79,7 @@ static bool count_terms(text *t, pdl_err *err) {
     return true;
 }
 
-/* Reads the words of s into t. New words are added to the vocabulary while it is being made. */
+/* Reads the words of s into t. With add, new words are added to the vocabulary. */
 static bool read_text(text *t, pdl_str s, vocabulary *v, bool add, pdl_err *err) {
     pdl_str word;
     t->lower = PDL_BUF;
@@ -126,7 +126,7 @@ static bool all_texts(pdl_vref list, pdl_err *err) {
     return true;
 }
 
-/* Ranks the texts. hits has room for all texts. */
+/* Stores the score of each text in hits, rounded to six digits. */
 static bool rank(pdl_vref texts, pdl_str query, pdl_hit *hits, pdl_err *err) {
     size_t n = pdl_list_len(texts);
     text *t = PDL_NEW_N(text, n + 1), *q = &t[n];

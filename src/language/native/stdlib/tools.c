@@ -98,8 +98,7 @@ static bool has_succeeded(pdl_vref reply, pdl_err *err) {
     return false;
 }
 
-/* Returns the result of a direct call: the structured content, or else the text that call_tools
- * shows. */
+/* Returns the structured content of a reply, or else the text of its content. */
 bool pdl_g_tool_result(PDL_ARGS) {
     if (!has_succeeded(argv[0], err)) return false;
     pdl_vref structured = pdl_dict_getz(argv[0], "structured");
@@ -161,7 +160,7 @@ static bool server_has(pdl_vref server, pdl_str name) {
 typedef struct found {
     pdl_vref run;
     const char *how;  /* the form of the call: "named", "value", "host" or "server" */
-    pdl_str near[16]; /* the names that were compared; the message lists them */
+    pdl_str near[16]; /* names of tools, of which the message suggests the nearest */
     size_t n_near;
 } found;
 
@@ -258,8 +257,8 @@ static pdl_str without_place(pdl_str s) {
     return place ? pdl_str_sub(s, dash + 3, s.n) : s;
 }
 
-/* Appends every fault of a type error, each without its place. The first line of the message only
- * says what was checked, when lines with places follow. */
+/* Appends every fault of a type error, each without its place. Leaves out a first line that ends
+ * with a colon, because it only says what was checked. */
 static void put_faults(pdl_str s, pdl_buf *out) {
     size_t from = out->len;
     for (size_t at = 0, end; at < s.n; at = end + 1) {

@@ -10,8 +10,8 @@
 enum { UNDEF = PDL_N_UNDEFINED, VAR = PDL_N_VARARGS, KW = PDL_N_KWARGS, IMPURE = PDL_N_IMPURE };
 
 static const pdl_native filters[] = {
-    /* The columns: name, function, parameters, arguments, flags, documentation, Python's name,
-     * style. */
+    /* The columns: name, function, parameters, least and greatest number of arguments, flags,
+     * documentation, Python's name, style, types. */
     {"abs", pdl_f_abs, "x", 1, 1, 0, "The absolute value of a number.", "abs", PDL_NS_ONE,
      "number -> number"},
     {"attr", pdl_f_attr, "obj, name", 2, 2, 0, "An attribute or method, never an item.", "do_attr",

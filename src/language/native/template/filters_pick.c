@@ -106,7 +106,7 @@ bool pdl_f_map(PDL_ARGS) {
     bool truth, by_attribute = argc == 1 && !pdl_is_absent(kwargs) &&
                                !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
     if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
-    if (!truth) { /* the filter also accepts values that are not sequences */
+    if (!truth) { /* a false value gives an empty list, even when it is no sequence */
         *out = pdl_list_new(0);
         return true;
     }

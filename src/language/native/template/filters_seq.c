@@ -233,7 +233,7 @@ bool pdl_f_dictsort(PDL_ARGS) {
     return ok;
 }
 
-/* Finds the index of the item whose key is the extreme one. */
+/* Finds the index of the largest key (op '>') or of the smallest key (op '<'). */
 static bool extreme(pdl_vref keys, char op, size_t *out, pdl_err *err) {
     size_t best = 0;
     for (size_t i = 1; i < pdl_list_len(keys); i++) {

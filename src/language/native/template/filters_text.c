@@ -31,8 +31,8 @@ static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_va
     return ok;
 }
 
-/* Writes a short text directly into out. The result has at most three times the size of the
- * text. */
+/* Appends the text of v in another case. A short text is written directly into out, because its
+ * result has at most three times its size. */
 static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_buf *out,
                         pdl_err *err) {
     if (pdl_is_str(v) && pdl_str_get(v).n <= PDL_SHORT_TEXT &&
@@ -212,7 +212,7 @@ bool pdl_f_replace(PDL_ARGS) {
     return ok;
 }
 
-/* Returns s without its last word. */
+/* Returns s without its last word. A text of one word is unchanged. Takes s. */
 static pdl_val without_last_word(pdl_val s) {
     pdl_str t = pdl_str_get(s);
     size_t at = pdl_str_rfind(t, BLANK);

@@ -180,7 +180,8 @@ static void put_attribute(linker *l, const char *name, pdl_str value) {
     PDL_PUT(&l->attributes, "\"");
 }
 
-/* Appends the words of rel, which include noopener, each once and in order. */
+/* Appends the attribute rel. Its words are noopener, perhaps nofollow, and those of the argument,
+ * each once and sorted. */
 static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nofollow) {
     pdl_val text = pdl_absent();
     if (pdl_given(rel) && !pdl_arg_text(env, rel, &text, l->err)) return false;

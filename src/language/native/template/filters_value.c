@@ -221,8 +221,9 @@ static double round_double(double x, int64_t digits) {
     return strtod(t, NULL);
 }
 
-/* Rounds an integer to a multiple of 10 ** -digits, half to even. The result is v - r, plus the
- * unit when r is more than half of it. */
+/* Rounds an integer to a multiple of 10 ** -digits, half to even. The result is v minus the rest of
+ * its division by this unit. One unit is added when the rest is more than half a unit, or when it
+ * is half a unit and the quotient is odd. */
 static bool round_int(pdl_vref v, int64_t digits, pdl_val *out, pdl_err *err) {
     if (digits >= 0) {
         *out = pdl_is_bool(v) ? pdl_int(pdl_bool_of(v)) : pdl_keep(v);
@@ -283,7 +284,7 @@ static bool to_whole(pdl_vref v, bool up, pdl_val *out, pdl_err *err) {
     return int_of_double(up ? ceil(d) : floor(d), out, err);
 }
 
-/* Computes whole(value * 10 ** precision) / 10 ** precision. */
+/* Computes to_whole(v * 10 ** precision) / 10 ** precision. */
 static bool round_towards(pdl_vref v, pdl_vref precision, bool up, pdl_val *out, pdl_err *err) {
     pdl_val unit = pdl_absent(), scaled = pdl_absent(), whole = pdl_absent();
     bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(10),

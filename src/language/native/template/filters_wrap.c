@@ -40,7 +40,8 @@ static size_t dash_end(const para *p, size_t i) {
 }
 
 /* Returns true when a word may be broken after the hyphen at j. Before it there must be two
- * letters, or a letter, a hyphen and a letter; after it there must be two letters. */
+ * letters, or a letter, a hyphen and a character of a word. After it there must be two letters,
+ * perhaps with a hyphen between them. */
 static bool breaks_at_hyphen(const para *p, size_t j) {
     const uint32_t *c = p->cp;
     if (c[j] != '-') return false;
@@ -90,8 +91,7 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
     return room;
 }
 
-/* Writes the lines of a paragraph. Each line is a span of adjacent chunks. next is the chunk that
- * was cut, or the next chunk to read. */
+/* Writes the lines of a paragraph. Each line is a span of adjacent chunks. */
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
     /* when rest > i, a chunk was cut at i, and its remainder ends at rest */
     size_t i = 0, rest = 0;

@@ -1,5 +1,6 @@
 /* template_objects.c -- objects of templates that have state: namespace, cycler, joiner. These are
- * the only mutable values. A namespace refuses to hold a namespace, so that no cycle can form.
+ * the only mutable values. A namespace refuses to hold any of these objects, so that no cycle can
+ * form.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@ typedef struct {
     pdl_ext ext;
     /* for a namespace, a dict; for a cycler, a list; for a joiner, the separator */
     pdl_val content;
-    size_t at; /* for a cycler, the position; for a joiner, how many times it was used */
+    size_t at; /* for a cycler, the position; for a joiner, 1 after the first call */
 } cell;
 
 static cell *cell_of(pdl_vref v) { return (cell *)(void *)pdl_obj_of(v); }

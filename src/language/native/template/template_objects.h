@@ -9,7 +9,7 @@
 #include "native/native.h"
 
 PDL_MUST bool pdl_namespace_new(pdl_val dict, pdl_val *out, pdl_err *err); /* takes dict */
-pdl_val pdl_cycler_new(pdl_val items); /* items must be a list that is not empty */
+pdl_val pdl_cycler_new(pdl_val items); /* takes a list that is not empty */
 pdl_val pdl_joiner_new(pdl_val sep);   /* takes sep */
 
 #endif

@@ -60,8 +60,8 @@ static bool t_sequence(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED ? env->lenient : items && pdl_val_len(argv[0], &n));
 }
 
-/* Returns true when two values are the same object. As in Python, equal small integers and equal
- * one-character strings are the same object. */
+/* Returns true when two values are the same object. Equal integers of 64 bits and equal strings
+ * that are not marked as safe count as the same object. */
 static bool t_sameas(PDL_ARGS) {
     pdl_vref a = argv[0], b = argv[1];
     pdl_tag t = pdl_tag_of(a);
@@ -97,7 +97,7 @@ static bool t_odd(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 1, out, e
 static bool t_even(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 0, out, err); }
 static bool t_divisibleby(PDL_ARGS) { return remainder_is(argv[0], argv[1], 0, out, err); }
 
-/* Returns true when there is at least one cased letter, and no letter of the other case. */
+/* Calls fn, a method of texts, with the text of v. */
 static bool is_cased(const pdl_native_env *env, pdl_vref v, pdl_native_fn *fn, pdl_val *out,
                      pdl_err *err) {
     pdl_val s;
