@@ -61,7 +61,7 @@ void pdl_reply_fini(pdl_reply *r);
  * attempt. They are a part of the reply's duration. The rest was spent on the network. */
 double pdl_reply_waited(const pdl_reply *r);
 
-/* Receives the answer. Both callbacks run on the thread of the run, possibly before start() has
+/* Receives the answer. The callbacks run on the thread of the run, possibly before start() has
  * returned. */
 typedef struct pdl_effect_sink {
     void *user;
@@ -71,8 +71,8 @@ typedef struct pdl_effect_sink {
     /* Called with the final answer. Borrows r, so the callee copies what it keeps. The world
      * releases the effect after the call. */
     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *r);
-    /* Called when a policy has decided about e, before e is forwarded or refused. The decision is a
-     * dict, borrowed. The function may be NULL. */
+    /* Called when a policy has decided about e, before the reply. The decision is a dict, borrowed.
+     * The function may be NULL. */
     void (*decided)(void *user, const pdl_effect *e, pdl_vref decision);
     /* Called with parts of a model's streamed answer besides its text: a dict, borrowed, with some
      * of reasoning_content, refusal (texts), logprobs (a dict of lists) and tool_calls (a list of

@@ -142,8 +142,8 @@ typedef struct starts {
 
 static void find_starts(starts *s, const pdl_command_word *words, size_t n);
 
-/* Reports that any command may be started. choosing is the number of the first words that may
- * decide which command it is. */
+/* Reports that any command may be started. choosing: how many words, from the first on, may decide
+ * which command it is. */
 static void may_be_any(const starts *s, const pdl_command_word *words, size_t n, size_t choosing) {
     s->fn(s->user, words, n, base_of(words[0].text), choosing < n ? choosing : n);
 }

@@ -207,13 +207,13 @@ void pdl_approvals_close(policy_front *r);
 bool pdl_policy_front_ok(const policy_front *r);
 
 /* A forwarded effect whose answer the policies have to see, so its sink is replaced until the
- * answer arrives. There are three sorts: code, whose process may get further labels meanwhile; a
- * program that is read; and the use of a tool, whose reply gets the labels that its server has
- * received. */
+ * answer arrives. There are four sorts: code and objects, whose process may get further labels
+ * meanwhile; a program that is read; the use of a tool, whose reply gets the labels that its server
+ * has received; and an effect whose reply names its own readers. */
 typedef struct flight {
     struct policy_front *front;
     pdl_effect_sink asker;
-    pdl_effect *effect;   /* the effect that the program requested; borrowed; NULL for code */
+    pdl_effect *effect;   /* borrowed: the requested effect; NULL for code and objects */
     uint32_t id, session; /* id of the effect, and session of the process */
     size_t process;       /* index of the process */
     pdl_label named, bit; /* labels whose readers the reply itself names; the source's bit */
