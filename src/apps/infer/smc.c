@@ -15,8 +15,8 @@
 
 #include "base/banned.h"
 
-/* Returns the weight of a particle as a share of the sum of all weights. all: the logarithm of the
- * sum of all weights. */
+/* Returns the weight of a particle as a share of the sum of all weights; 0 when the particle
+ * neither waits at a factor nor is done. all: the logarithm of the sum of all weights. */
 static double share(const particle *q, double all) {
     bool counts = q->state == PARTICLE_HELD || q->state == PARTICLE_DONE;
     return counts ? exp(q->weight - all) : 0;

@@ -395,7 +395,8 @@ static uint32_t open_function(indexer *w, const pdl_node *block, uint32_t sym) {
     return region;
 }
 
-/* Adds the name of a block and further variables that it sets. Returns the symbol of the block. */
+/* Adds the name of a block and further variables that it sets. Returns the symbol of the block; 0
+ * when it has no name. */
 static uint32_t name_block(indexer *w, const pdl_node *block, bool has_kind, pdl_block_kind kind) {
     const pdl_node *def = pdl_node_find(block, PDL_STR("def"), NULL), *n;
     uint32_t sym = 0;

@@ -531,7 +531,8 @@ static void put_comment(pdl_str program, pdl_buf *out) {
     }
 }
 
-/* Returns the first sentence. When it is long, returns only the text before its colon. */
+/* Returns the first sentence without its full stop. When it is long, returns only the text before
+ * its colon. */
 static pdl_str first_sentence(pdl_str s) {
     size_t end = pdl_str_find(s, PDL_STR(". "), 0), colon = pdl_str_find(s, PDL_STR(": "), 0);
     size_t line = pdl_str_find(s, PDL_STR("\n"), 0);

@@ -105,7 +105,8 @@ static pdl_val with_number(pdl_val d, const char *name, pdl_vref part, const cha
     return isnan(x) ? d : pdl_dict_putz(d, name, pdl_rounded(x));
 }
 
-/* Returns the score of a candidate; while the search is running, the mean over the rows so far. */
+/* Returns the score of a candidate; while the search is running, the mean over the rows so far,
+ * which is NaN before the first row. */
 static double score_of(const reading_search *s, pdl_vref validation, size_t i) {
     const running_score *now = &s->so_far[i];
     if (pdl_is_dict(validation)) return pdl_record_number(validation, "score");
