@@ -1,5 +1,5 @@
 /* catalog.h -- the facts about models that an editor shows: parameters of calls, and providers.
- * This information comes from the tables by which calls are made, so both always agree.
+ * These facts come from the tables by which calls are made, so the editor shows what calls do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,8 +13,8 @@
 typedef struct pdl_model_param {
     const char *name;
     const char *type; /* number, integer, boolean; empty when the parameter has several forms */
-    /* "0..1" or "1.." are bounds; "string|list" are types; "seconds" means that only a number is
-     * accepted; when it is empty, any value of `type` is accepted */
+    /* "0..1" or "1.." are bounds; "string|list" are types; "seconds" is a number that is not
+     * negative, or a text with such a number; empty when any value of `type` is accepted */
     const char *takes;
     const char *doc; /* one sentence */
 } pdl_model_param;
@@ -44,8 +44,8 @@ typedef struct pdl_model_env {
 /* Returns true when there is a provider for a model of this name and, with reach, its address
  * and key are set. When it returns false, the reason is appended to why. */
 bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl_buf *why);
-/* Appends the model's name with the prefix of the provider whose prefix is most similar. Appends
- * nothing when no provider is similar. */
+/* Appends the name that was probably meant: the model's name with the most similar prefix of a
+ * provider, or PROVIDER/MODEL for PROVIDER:MODEL. Appends nothing when no provider is similar. */
 void pdl_model_near(pdl_str model, pdl_buf *out);
 
 #endif

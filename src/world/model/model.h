@@ -1,5 +1,5 @@
-/* model.h -- the world that answers MODEL effects: provider table, wire formats, streams, retries,
- * errors (spec providers 1).
+/* model.h -- the world that answers MODEL and EMBED effects: provider table, wire formats, streams,
+ * retries, errors (spec providers 1).
  *
  * The way of a call: name -> row of providers.c -> the dialect writes the request -> io/http -> the
  * dialect reads the answer, or its events into a reply builder -> one response in OpenAI's shape ->
@@ -51,7 +51,7 @@ typedef struct pdl_model_options {
     /* Receives messages for the user about calls that did not fail, without keys. When the function
      * is NULL, they are dropped. */
     void (*note)(void *user, pdl_str text);
-    /* Takes the requests of calls instead of sending them; borrowed. When it is NULL, they are
+    /* Takes the requests of calls instead of sending them; borrowed; NULL when the requests are
      * sent. */
     const struct pdl_http_carrier *carrier;
     /* Writes the header `traceparent` of a request for this effect, ending with a NUL; returns
@@ -65,16 +65,17 @@ typedef struct pdl_model_options {
  * bad_request. */
 PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
 
-/* Answers effects of kind model. Request: {model, platform|null, messages, parameters, schema|null,
- * stream}; `parameters` are complete (defaults applied). Reply: {content: str, message: dict, raw:
- * dict, usage: dict|null}. Pieces are text as it arrives, only when stream is true. A failure has
- * the whole text for users in msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind
- * and status with the meanings that they have for all model calls (spec providers 9), and as detail
- * the JSON {provider, model, retry_after_seconds}. Other kinds of effects are refused. Borrows
- * loop. The function `poll` of the world steps the loop, and `close` cancels open calls. */
+/* Answers effects of the kinds model and embed (embedding_calls.c). Request of model: {model,
+ * platform|null, messages, parameters, schema|null, stream}; `parameters` are complete (defaults
+ * applied). Reply: {content: str, message: dict, raw: dict, usage: dict|null}. Pieces are text as
+ * it arrives, only when stream is true. A failure has the whole text for users in msg ("Error
+ * during 'M' model call: KIND: PROVIDER - MESSAGE"), kind and status with the meanings that they
+ * have for all model calls (spec providers 9), and as detail the JSON {provider, model,
+ * retry_after_seconds, attempts?}. Other kinds of effects are refused. Borrows loop. The function
+ * `poll` of the world steps the loop, and `close` cancels open calls. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 
-/* Returns the number of open effects. */
+/* Returns the number of open calls. */
 size_t pdl_model_world_open(const pdl_world *w);
 
 /* The settings of a provider in the environment. Borrowed for the call. */

@@ -15,7 +15,7 @@ typedef struct pdl_prices pdl_prices;
 /* Reads the text of a table. name: name of its file, for messages. Error: config, which says what
  * is accepted. */
 PDL_MUST bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *err);
-void pdl_prices_free(pdl_prices *p); /* prices may be NULL */
+void pdl_prices_free(pdl_prices *p); /* p may be NULL */
 
 typedef struct pdl_price {
     double input, output, cached_input, cache_write; /* dollars for one token */

@@ -1,6 +1,6 @@
 /* prompt_cache.h -- how much of an earlier request a provider's prompt cache finds again. That
  * depends on the order in which the cache reads the request, on the minimum length of a shared
- * beginning, and on the steps by which it grows (spec know 1).
+ * beginning, and on the steps in which this length is counted (spec know 1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,9 +24,8 @@ typedef struct pdl_prefix_facts {
     int64_t least, step;
     /* how many marks a request may have; 0 when the cache finds beginnings without marks */
     unsigned marks;
-    /* How many seconds after its last use a beginning may be dropped: usually, and when the request
-     * asks for a longer time. They are 0 when they are unknown, or when a request cannot ask for
-     * more. */
+    /* After how many seconds without use a beginning may be dropped: kept usually, longer when the
+     * request asks for a longer time. 0 means unknown, or that no request can ask for more. */
     int64_t kept, longer;
     /* the parameter by which a request asks for the longer of these times; NULL when no request
      * can */

@@ -101,7 +101,8 @@ static const pdl_provider providers[] = {
      "AWS_DEFAULT_REGION}.amazonaws.com",
      "AWS_BEDROCK_RUNTIME_ENDPOINT BEDROCK_API_BASE", "AWS_BEARER_TOKEN_BEDROCK",
      &pdl_dialect_bedrock, 0},
-    /* The remaining rows differ from OpenAI only in base and key (spec providers 4.2). */
+    /* The remaining rows differ from OpenAI in base and key, some in one quirk, too (spec providers
+     * 4.2). */
     {"clarifai", "https://api.clarifai.com/v2/ext/openai/v1", "", "CLARIFAI_API_KEY", CHAT, KEY},
     {"baseten", "https://inference.baseten.co/v1", "", "BASETEN_API_KEY", CHAT, KEY},
     {"ai21_chat", "https://api.ai21.com/studio/v1", "AI21_API_BASE", "AI21_API_KEY", CHAT, KEY},

@@ -450,7 +450,7 @@ static const pdl_dialect chat = {.name = "granite-io chat",
                                  .event = event,
                                  .sign = sign};
 
-/* No model name can begin with these prefixes, so a program selects these rows only by its
+/* These rows are not in the table of providers.c, so a program selects them only by its
  * platform. */
 static const pdl_provider rows[] = {
     {"granite-io", "http://localhost:11434/v1", "GRANITE_IO_API_BASE", "GRANITE_IO_API_KEY",

@@ -8,9 +8,9 @@
 
 #include "model/wire/dialect.h"
 
-/* Marks the ends of such prefixes in a request. Together with the marks of the program there are at
- * most `most`, and only in places where the model takes marks. own: the program itself asks for
- * marks in this call. Takes body and returns it. */
+/* Marks the ends of prefixes that later requests will have, too. Together with the marks of the
+ * program there are at most `most`, and only in places where the model takes marks. own: the
+ * program itself asks for marks in this call. Takes body and returns it. */
 pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool own, pdl_val body);
 
 /* Returns true when a request has marks. *is_long: one of them is kept longer than usual. */

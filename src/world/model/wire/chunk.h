@@ -10,7 +10,7 @@
 
 /* Reads an event that only adds text: it has one choice with index 0 and a delta of content (and
  * role); all other members are null or were in the first event. Returns false for any other text
- * (also when it is not JSON) and then has changed nothing, so that the caller reads the event as a
+ * (also when it is not JSON) and then has added nothing, so that the caller reads the event as a
  * value. */
 bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d);
 

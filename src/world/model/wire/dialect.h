@@ -63,8 +63,8 @@ typedef struct pdl_job {
 typedef struct pdl_embedder {
     /* Number of texts in a request. 0 means a hundred, or fewer for services with a lower limit. */
     size_t batch;
-    /* models with these prefixes take one text at a time; when it is NULL, every model takes
-     * several */
+    /* models whose names begin with this text take one text at a time; NULL when every model takes
+     * several texts */
     const char *single;
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err);

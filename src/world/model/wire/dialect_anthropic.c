@@ -49,7 +49,7 @@ static pdl_val far_source(const pdl_part *p) {
                          pdl_text(p->url));
 }
 
-/* Returns an image or document by its data or by its source. */
+/* Returns the block of an image or document, with its data or its address. */
 static pdl_val media_block(const pdl_part *p) {
     bool image = p->kind == PDL_PART_IMAGE;
     pdl_val source;
@@ -192,7 +192,7 @@ static pdl_val schema_tool(pdl_vref schema) {
 }
 
 /* Adds the tools of the program and the tool that represents a schema. The model is forced to call
- * the latter when there is no other tool. */
+ * the tool of the schema when there is no other tool. */
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     pdl_vref given = pdl_dict_getz(a->params, "tools"),
              choice = pdl_dict_getz(a->params, "tool_choice"),

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Returns true for a service with Azure's newer interface, whose paths are those of OpenAI. */
+/* Returns true for the versions of Azure's newer interface, whose paths are those of OpenAI. */
 static bool is_v1(pdl_str version) {
     return pdl_str_is(version, "v1") || pdl_str_is(version, "latest") ||
            pdl_str_is(version, "preview");

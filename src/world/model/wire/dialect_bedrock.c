@@ -467,7 +467,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     }
 }
 
-/* Returns true for a frame of this dialect, which names the kind of its payload; new kinds are
+/* Every frame belongs to this dialect, because a frame names the kind of its payload; new kinds are
  * ignored. */
 static bool is_ours(pdl_vref json) {
     (void)json;

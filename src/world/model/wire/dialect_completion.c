@@ -33,8 +33,8 @@ static pdl_val prompt_of(const pdl_ask *a) {
     return one;
 }
 
-/* The parameters that a completion does not support. Schemas and grammars are sent only to servers
- * at the user's address. */
+/* The parameters that a completion renames or does not support. The last rows, guided_..., count
+ * only for servers at the user's address. */
 static const pdl_param_rule rules[] = {
     {.name = "max_completion_tokens", .as = "max_tokens", .to = PDL_TO_TOP},
     {.name = "stream_options", .to = PDL_TO_OWN},

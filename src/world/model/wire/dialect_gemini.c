@@ -47,7 +47,7 @@ static pdl_val part_of(const pdl_part *p) {
     return object_with("file_data", pdl_dict_putz(media, "file_uri", pdl_text(p->url)));
 }
 
-/* Adds the parts of a system message; system messages are joined to one text. */
+/* Adds the parts of a message. The content of a system message becomes one text. */
 static pdl_val parts_of(pdl_vref message, pdl_val list) {
     pdl_vref content = pdl_dict_getz(message, "content");
     pdl_str role = pdl_message_role(message);
@@ -61,8 +61,8 @@ static pdl_val parts_of(pdl_vref message, pdl_val list) {
 }
 
 /* Returns the object that holds the text of a result; a text that is a JSON object is sent as that
- * object. The service takes a `$ref` in it for the name of a part and refuses the request, so such
- * an object (a result that has a schema in it) is sent as a text. */
+ * object. The service takes a `$ref` in the object for the name of a part and refuses the request,
+ * so such an object (a result that has a schema in it) is sent as a text. */
 static pdl_val response_of(pdl_vref content) {
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
@@ -325,7 +325,8 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
 
 /* --- Vertex AI -------------------------------------------------------------------------------- */
 
-/* Finds the project in the program or else in its credentials. Owned; empty when neither has it. */
+/* Appends the project: from the parameters or the environment, or else from the credentials. Error:
+ * config when none of them has it. */
 static bool project_of(const pdl_ask *a, pdl_buf *out, pdl_err *err) {
     pdl_str named = pdl_setting("vertex_project VERTEXAI_PROJECT VERTEX_PROJECT", a->given, a->env);
     pdl_val c = pdl_absent();

@@ -81,7 +81,7 @@ static void put_param(writer *w, pdl_vref key, pdl_vref v) {
     }
 }
 
-/* Writes everything after messages or prompt. Takes the content of w on failure. */
+/* Writes everything after messages or prompt. Takes the content of w. */
 static bool put_params(writer *w, pdl_val *body, pdl_err *err) {
     pdl_ask *a = w->ask;
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
@@ -292,7 +292,7 @@ static pdl_val openai_calls(pdl_vref calls) {
     return out;
 }
 
-/* Returns the usage, which has both counts; absent when one is missing. */
+/* Returns the usage, in which a missing count is 0; absent when both counts are missing. */
 static pdl_val usage_of(pdl_vref json) {
     pdl_vref in = pdl_dict_getz(json, "prompt_eval_count"), out = pdl_dict_getz(json, "eval_count");
     if (!pdl_is(in, PDL_V_INT) && !pdl_is(out, PDL_V_INT)) return pdl_absent();

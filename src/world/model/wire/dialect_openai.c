@@ -203,7 +203,8 @@ static void put_schema(writer *w) {
     }
 }
 
-/* Returns true for OpenAI's model names; local servers may refuse `user` (spec providers 4.3). */
+/* Returns true when `user` is sent: to services that always take it, and for OpenAI's model names.
+ * Local servers may refuse it (spec providers 4.3). */
 static bool sends_user(const writer *w) {
     if (w->quirks & PDL_Q_USER) return true;
     return w->quirks & PDL_Q_OPENAI_NAMES && is_openai_name(w);

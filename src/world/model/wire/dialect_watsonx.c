@@ -21,7 +21,7 @@
 
 /* --- addresses and credentials ---------------------------------------------------------------- */
 
-/* Appends the path. chat: "text/chat"; text: "text/generation". */
+/* Appends the path for `what`: "text/chat", "text/generation" or "text/embeddings". */
 static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_str version = pdl_setting("api_version", a->given, a->env);
     if (version.n == 0) version = PDL_STR("2024-03-13");
@@ -35,8 +35,8 @@ static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_url_quote(version, "", path);
 }
 
-/* Adds model_id and the project, or else the space. A deployment has a model and a project already,
- * so nothing is added for it. Takes and returns body. */
+/* Adds model_id and the project, or else the space, to *body. A deployment has a model and a
+ * project already, so nothing is added for it. Error: config when both settings are missing. */
 static bool put_model(const pdl_ask *a, pdl_val *body, pdl_err *err) {
     if (pdl_str_starts(a->name, DEPLOYMENT)) return true;
     pdl_str project = pdl_setting(

@@ -152,7 +152,7 @@ static bool read_frame(pdl_eventstream *s, pdl_str f, pdl_eventstream_fn *fn, vo
     return fn(user, h.event_type, pdl_buf_str(&s->text), err);
 }
 
-/* Stores the length of the frame at the start of bytes; 0 when it is not known yet. */
+/* Stores the length of the frame with which s begins; 0 when the length is not known yet. */
 static bool frame_size(pdl_str s, size_t *size, pdl_err *err) {
     *size = 0;
     if (s.n < PRELUDE) return true;

@@ -55,8 +55,8 @@ bool pdl_google_credentials(const pdl_ask *a, pdl_val *out, pdl_err *err) {
     pdl_str s = pdl_is_str(given) ? pdl_str_get(given) : (pdl_str){0};
     if (pdl_str_starts(pdl_str_trim(s), PDL_STR("{")))
         return read_json(s, "vertex_credentials", out, err);
-    /* a file `.env` that names the address must not choose the file, because it could name any file
-     * of the user */
+    /* a file `.env` that names the address must not choose the file of credentials, because it
+     * could name any file of the user */
     bool is_named = !s.n && !a->env->file_keys_only;
     const char *path = is_named ? pdl_env_get(a->env, "GOOGLE_APPLICATION_CREDENTIALS")
                        : s.n    ? s.p

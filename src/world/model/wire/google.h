@@ -14,8 +14,8 @@
  */
 PDL_MUST bool pdl_google_credentials(const pdl_ask *a, pdl_val *out, pdl_err *err);
 
-/* Fills the exchange of s for these credentials. Errors: auth (incomplete, unknown type, no key),
- * config (address). */
+/* Fills token_url, token_request and token_id of s for these credentials. Errors: auth (incomplete,
+ * unknown type, no key), config (address). */
 PDL_MUST bool pdl_google_exchange(const pdl_sign *s, pdl_vref credentials, pdl_err *err);
 
 #endif

@@ -31,8 +31,7 @@ void pdl_headers_bearer(pdl_headers *h, pdl_str token);
 void pdl_headers_show(pdl_str line, pdl_buf *out);
 /* Registers the secrets in the header lines. */
 void pdl_headers_note(const pdl_headers *h, pdl_secrets *secrets);
-/* Refuses line ends and NULs, which would begin another header or truncate it. Error: config, which
- * names the header. */
+/* Refuses line ends, which would begin another header. Error: config, which names the header. */
 PDL_MUST bool pdl_headers_check(const pdl_headers *h, pdl_err *err);
 void pdl_headers_fini(pdl_headers *h);
 

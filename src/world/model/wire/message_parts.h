@@ -107,7 +107,8 @@ bool pdl_index_read(pdl_vref v, int64_t *out);
 
 /* --- usage ------------------------------------------------------------------------------------ */
 
-/* Returns the member of an object that is an integer; dflt when it is not one. */
+/* Returns a count: the member of an object when it is an integer that is not negative and below
+ * INT32_MAX, otherwise dflt. */
 int64_t pdl_count_of(pdl_vref dict, const char *key, int64_t dflt);
 /* Returns {prompt_tokens, completion_tokens, total_tokens} and the counts cached and reasoning,
  * which are left out when they are negative. */

@@ -114,7 +114,7 @@ static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_clear(&d->held);
 }
 
-/* Keeps the text of an event that is not an object as an error message of the server. */
+/* Keeps an event that is a text or a list as the error of the server. */
 static bool keep_words(pdl_reply_builder *d, pdl_val json) {
     pdl_reply_builder_set(&d->error, pdl_dict_putz(pdl_dict_new(1), "error", json));
     return true;
@@ -186,7 +186,8 @@ static void take_aside(pdl_reply_builder *d, const struct pdl_ask *a, pdl_add_ev
     pdl_drop(kept);
 }
 
-/* Keeps a choice whose index is not 0. After ASIDE of them it is unlikely that choice 0 comes. */
+/* Keeps a choice whose index is not 0, unless the program asked for several choices or another such
+ * index came first. After ASIDE choices it is unlikely that choice 0 comes. */
 static void put_aside(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref choice,
                       pdl_add_event_fn *add) {
     if (asks_several(a)) return;
@@ -368,7 +369,7 @@ static void end_thinking(pdl_reply_builder *d) {
 
 /* --- logprobs --------------------------------------------------------------------------------- */
 
-/* Appends the lists of v to those of *all. */
+/* Appends the lists of v to those of *to. When *to is absent, it becomes v. */
 static void add_logprobs(pdl_val *to, pdl_vref v) {
     if (!pdl_is_dict(v) || !pdl_is_dict(*to)) {
         if (pdl_is_absent(*to)) *to = pdl_keep(v);

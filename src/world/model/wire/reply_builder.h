@@ -74,8 +74,8 @@ struct pdl_reply_builder {
     pdl_buf held;    /* text that may be the beginning of a tag */
     pdl_buf piece;   /* text to be shown that arrived since the caller last cleared this buffer */
     pdl_val error;   /* error that the server sent in place of an event; or absent */
-    /* the first event, before any part of the answer, in which something looks like a failure; it
-     * explains why no answer came; or absent */
+    /* the first event, before any part of the answer, in which something looks like a failure or
+     * cannot be read; it may explain why no answer came; or absent */
     pdl_val suspect;
     /* a list of choices of the stream, all with the same index, which is not 0; kept until a choice
      * with index 0 arrives, or it is clear that none will; or absent */
@@ -84,7 +84,7 @@ struct pdl_reply_builder {
     /* how many bytes and other parts of the answer have arrived; some events add none */
     size_t arrived;
     bool done;      /* the stream announced its end */
-    pdl_half half;  /* first half of a character whose other half may be in the next event */
+    pdl_half half;  /* first half of a character whose other half may be in a later event */
     bool begun;     /* a choice or a part of the answer was received */
     int64_t choice; /* the index of the choice that is the answer */
     /* [DONE] came from a service whose streams have no such end, so the rest is ignored */
@@ -105,8 +105,9 @@ void pdl_reply_builder_fini(pdl_reply_builder *d);
 
 /* Handles the next event of a stream for every dialect: passes the event as an object to `add`.
  * Nothing is added when the event is blank or when the stream has announced its end. An event that
- * reports a failure is kept in d->error, and so is an event that `is_ours` refuses because it does
- * not belong to the dialect. Error: protocol (not JSON, or not an object). */
+ * reports a failure is kept in d->error, and so are a text or a list that is not empty, and an
+ * event that `is_ours` refuses because it does not belong to the dialect. Error: protocol (not
+ * JSON, or another value that is not an object). */
 PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
                                       pdl_is_ours_fn *is_ours, pdl_add_event_fn *add, pdl_err *err);
 
@@ -132,8 +133,8 @@ void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts);
 bool pdl_reply_content_is_parts(pdl_vref content);
 /* Returns true for null, and for a list or an object without members. */
 bool pdl_reply_is_void(pdl_vref v);
-/* Adds the calls of a delta (spec providers 6): a list of {index?, id?, type?, function: {name?,
- * arguments?}}. */
+/* Adds the calls of a delta (spec providers 6): one {index?, id?, type?, function: {name?,
+ * arguments?}}, or a list of them. */
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
 /* Adds a piece of function_call, the form of calls before tool_calls: {name?, arguments?}. It holds
  * one call, so when several arrive they become tool calls. */
@@ -150,7 +151,8 @@ pdl_val pdl_reply_builder_extra(pdl_reply_builder *d);
  * false) they are dropped. */
 void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_vref piece, bool forced);
 /* Begins a call with this index: its id, its name and the input that came with them, which may be
- * empty. schema: it is the schema tool, whose arguments are the text of the answer. */
+ * empty. schema: the schema tool is called; no call begins, and its arguments are the text of the
+ * answer. */
 void pdl_reply_builder_call(pdl_reply_builder *d, int64_t index, pdl_vref id, pdl_vref name,
                             pdl_vref input, bool schema);
 /* Sets the stop reason of Anthropic's models. When only the schema tool was called, the reason
@@ -180,7 +182,8 @@ PDL_MUST bool pdl_reply_builder_end(pdl_reply_builder *d, pdl_val answer, pdl_va
 
 /* --- reply_tools.c ---------------------------------------------------------------------------- */
 
-/* Ends the calls. A call without arguments gets the arguments that arrived with its name. */
+/* Ends the calls. A call without arguments gets the arguments that arrived with its name. The input
+ * of the schema tool becomes text of the answer when no other arguments of it came. */
 void pdl_reply_tools_end(pdl_reply_builder *d);
 /* Returns the calls as a list and releases them. When just one came as function_call, it is not in
  * the list but in *function, which is absent otherwise. */
@@ -203,7 +206,8 @@ void pdl_reply_details_fini(pdl_reply_builder *d);
 /* Flags of pdl_reply_finish. pdl_reply_finish turns a response in OpenAI's form (taken, also on
  * failure) into the reply of the effect: {content, message, raw, usage}. In the reply, finish
  * reasons have their usual names and thoughts are separated from the text (spec providers 10, 4.6).
- * Error: protocol when there is no choice. */
+ * Error: protocol when there is no choice; server when the first choice has no answer although its
+ * reason requires one. */
 enum {
     PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (spec providers 15.3) */
     PDL_REPLY_VALUE = 2,  /* the content is {value: ...} and is unwrapped */
@@ -214,26 +218,28 @@ enum {
     /* <think> in the content is kept, because its pieces were shown with it */
     PDL_REPLY_PLAIN = 16,
 };
-/* Checks a whole reply in OpenAI's form: the first choice must hold an answer (spec providers 5). A
- * choice with `text` or `delta` instead of `message` gets its message. *raw remains owned by the
- * caller, also on failure. Error: protocol. */
+/* Checks a whole reply in OpenAI's form: the first choice must have a message that holds an answer,
+ * or a message and a finish reason (spec providers 5). A choice with `text`, `content` or `delta`
+ * instead of `message` gets its message. *raw remains owned by the caller, also on failure. Error:
+ * protocol. */
 PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
 /* Returns true when the first choice has no text, no call, no thought and no other answer. */
 bool pdl_reply_is_empty(pdl_vref raw);
-/* Returns the reason of the first choice when it is not an ordinary end. Otherwise returns an empty
- * text. Borrowed. */
+/* Returns the reason of the first choice when pdl_finish_reason does not know it. Otherwise returns
+ * an empty text. Borrowed. */
 pdl_str pdl_reply_odd_reason(pdl_vref raw);
 /* Appends why an answer has no text, for example that it is a refusal. Returns false when it has a
  * text, a call or another content, and when nothing explains why it has none. */
 bool pdl_reply_put_lack(pdl_vref raw, pdl_buf *out);
 /* Returns true when the reason of the first choice explains why there is no text: a limit, a filter
- * or a reason that is not an ordinary end. */
+ * or a reason that pdl_finish_reason does not know. */
 bool pdl_reply_is_cut(pdl_vref raw);
 PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out,
                                pdl_err *err);
 
 /* Translates the words of services to stop, length, tool_calls, content_filter, function_call;
- * static. Returns NULL for a word that is not an ordinary end (spec providers 10). */
+ * static. An empty word is translated to stop. Returns NULL for an unknown word (spec providers
+ * 10). */
 const char *pdl_finish_reason(pdl_str s);
 
 #define PDL_SCHEMA_TOOL "json_tool_call"

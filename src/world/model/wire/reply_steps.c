@@ -67,8 +67,8 @@ static pdl_vref text_of(pdl_vref message, const char *key) {
     return pdl_is_str(v) ? v : pdl_absent();
 }
 
-/* Moves <think>...</think> at the start of the content to the reasoning, unless the service has
- * separated it. */
+/* Moves the thoughts in <think>...</think> at the start of the content to the reasoning, unless the
+ * service has separated them. */
 static pdl_val split_thinking(pdl_val m) {
     pdl_vref content = text_of(m, "content"), other = text_of(m, "reasoning");
     if (!pdl_is_absent(text_of(m, "reasoning_content"))) return m;
@@ -289,8 +289,8 @@ static bool says_something(pdl_vref m, bool thoughts) {
     return says_in(m, 0, thoughts ? N_SAID_IN : N_SAID_IN - N_THOUGHTS);
 }
 
-/* Returns true for a finish reason with which an answer may be empty: the reason is an ordinary one
- * and does not say that the model called a tool. */
+/* Returns true for a finish reason with which an answer may be empty: the reason is known and does
+ * not say that the model called a tool. */
 static bool may_be_empty(pdl_str said) {
     static const char *const calling[] = {"tool_calls", "function_call"};
     const char *reason = pdl_finish_reason(said);
@@ -387,8 +387,8 @@ static pdl_val only(pdl_vref v, const char *const *keys, size_t n) {
     return out;
 }
 
-/* Returns the calls of a message for the background: a service also refuses members in them that it
- * does not know. */
+/* Returns the calls of a message for the background, without members that services may not know and
+ * would therefore refuse. */
 static pdl_val tidy_calls(pdl_vref calls) {
     static const char *const keys[] = {"id", "type", "function", "custom"};
     static const char *const inner[] = {"name", "arguments"};
@@ -421,7 +421,7 @@ static pdl_val tidy_message(pdl_vref m) {
     return out;
 }
 
-/* Moves the count of tokens read from a cache to the member where OpenAI has it. Takes raw. */
+/* Copies the count of tokens read from a cache to the member where OpenAI has it. Takes raw. */
 static pdl_val with_cached(pdl_val raw) {
     pdl_vref usage = pdl_dict_getz(raw, "usage"), timings = pdl_dict_getz(raw, "timings");
     if (!pdl_is_dict(usage)) return raw;
@@ -470,7 +470,7 @@ static pdl_val message_of(pdl_vref choice) {
     return pdl_is_str(text) ? message_with(text) : pdl_is_str(m) ? message_with(m) : pdl_absent();
 }
 
-/* Returns true when a content is a list of parts and none of the parts can be read. */
+/* Returns true when a content consists of parts and none of the parts can be read. */
 static bool is_unread(pdl_vref content) {
     pdl_reply_builder d;
     if (!pdl_reply_content_is_parts(content)) return false;

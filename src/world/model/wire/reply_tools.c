@@ -3,7 +3,7 @@
  *
  * Servers number calls as they like: some give all calls one index, and others give none; an id is
  * sent once, in each piece, or never. So an index does not identify a call. Each of these begins a
- * new call: an index or an id that was not seen before, another name, and a piece after arguments
+ * new call: an index or an id that was not seen before, another name, and arguments after others
  * that are one whole object. An exception is a new id without a name, beside arguments that
  * continue those so far: some servers make a new id for each piece. A piece with a known id and
  * without another name belongs to the last call with that id. A piece may repeat the arguments so
@@ -159,8 +159,8 @@ static void grow(pdl_reply_builder *d, tool *t) {
     *pdl_vec_push(&d->growing) = (size_t)(t - d->tools.p);
 }
 
-/* Notes that a call has a new part. Only the end of the stream shows whether a function_call
- * becomes a tool call. */
+/* Notes that a call has a new part. A function_call is left to the end of the stream, which shows
+ * whether it becomes a tool call. */
 static void note_growth(pdl_reply_builder *d, tool *t) {
     if (!t->older) grow(d, t);
 }
@@ -186,7 +186,8 @@ static void follow(tool *t, char c) {
     }
 }
 
-/* Returns how many bytes of text belong to the call: up to the end of its object. */
+/* Adds the beginning of text to the arguments, up to the end of their object. Returns how many
+ * bytes of text that took, with the blanks before the arguments. */
 static size_t take_part(tool *t, pdl_str text) {
     size_t from = 0, end;
     while (t->args.len == 0 && from < text.n && is_blank(text.p[from])) from++;
@@ -239,7 +240,7 @@ static void keep_more(pdl_val *more, pdl_vref piece, const char *const *known) {
 }
 
 /* Returns the part of a piece that is new: some servers repeat the arguments so far in each piece,
- * or the whole call at the end. Arguments that are not whole cannot be followed by their own
+ * or the whole call at the end. An object that is not whole cannot be followed by its own
  * beginning. After whole arguments, the same ones may be another call, unless the id of the piece
  * says that the call is the same. */
 static pdl_str without_repeated(const tool *t, pdl_vref id, pdl_str piece) {

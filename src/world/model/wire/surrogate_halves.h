@@ -9,13 +9,13 @@
 
 #include "base/buf.h"
 
-/* The first half of a pair of surrogates with which a text of the last event ended; 0 when the text
- * ended with a whole character. */
+/* The first half of a pair of surrogates with which a string of an event ended, and whose second
+ * half has not come; 0 when there is none. */
 typedef unsigned pdl_half;
 
-/* Edits the JSON of an event: when a text ends with a first half, the half is removed and kept in
- * *half; when a text begins with a second half, the kept half is put before it. Returns text, or
- * the edited text in out. */
+/* Edits the JSON of an event: when a string ends with a first half, the half is removed and kept in
+ * *half; when a string begins with a second half, the half that an earlier event left in *half is
+ * put before it. Returns text, or the edited text in out. */
 pdl_str pdl_halves_join(pdl_half *half, pdl_str text, pdl_buf *out);
 
 #endif
