@@ -81,7 +81,7 @@ typedef struct pdl_name_def {
     pdl_loc loc;
 } pdl_name_def;
 
-/* The names at one place; valid only inside of the callback that gets it. */
+/* The names at one place; valid only inside of the callback that gets them. */
 typedef struct pdl_checker pdl_scope_view;
 void pdl_scope_view_each(const pdl_scope_view *v, void (*fn)(void *user, const pdl_name_def *def),
                          void *user);

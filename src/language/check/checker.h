@@ -52,8 +52,8 @@ typedef struct pdl_checker {
     unsigned inside; /* number of programs around the current one that are texts in code blocks */
     unsigned n_near; /* number of names for which a suggestion was searched */
     /* Facts about the variables of the program (changing_names.c). prompt_names has the kind of
-     * each variable, a pdl_prompt_name. prompt_blocks has the defining block of each variable with
-     * only one. */
+     * each variable, a pdl_prompt_name. prompt_blocks has the block that defines a variable, for
+     * each variable with one definition. */
     pdl_map prompt_names, prompt_blocks;
     bool knows_prompt_names;
 } pdl_checker;
@@ -190,8 +190,8 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 
-/* The rule norway for a block that is a scalar, for a key of data, for a number, and for
- * numbers that become text (norway.c). */
+/* These apply the rule norway (norway.c) to a block that is a scalar, to a key of data, to a
+ * number, and to a number that becomes text. */
 void pdl_checker_norway_boolean(pdl_checker *c, const pdl_block *b);
 void pdl_checker_norway_key(pdl_checker *c, const pdl_node *key);
 void pdl_checker_norway_number(pdl_checker *c, const pdl_node *n);

@@ -1,12 +1,12 @@
 /* fmt.h -- the formatter: writes a program in the one layout of PDL, for `pdl fmt` and editors.
  *
  * The meaning of a program does not change, and the decisions of its author stay: comments, the
- * order of keys, quotes, block scalars, the ends of lines. The formatter decides only about blanks.
- * It indents by two, puts a list into the column of its key, and leaves one blank after `:`, `-`
- * and `,` and inside of `${ x }`. It leaves at most one empty line, and no blanks at ends of lines.
- * It also breaks flow collections that do not fit into PDL_FORMAT_WIDTH columns. At each call the
- * result is read again and compared with the text before it is returned. Formatting twice changes
- * nothing more.
+ * order of keys, quotes, block scalars, and where lines end. The formatter decides only about
+ * blanks. It indents by two, puts a list into the column of its key, and leaves one blank after
+ * `:`, `-` and `,` and inside of `${ x }`. It leaves at most one empty line, and no blanks at ends
+ * of lines. It also breaks flow collections that do not fit into PDL_FORMAT_WIDTH columns. At each
+ * call the result is read again and compared with the text before it is returned. Formatting twice
+ * changes nothing more.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

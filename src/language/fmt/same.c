@@ -50,9 +50,9 @@ bool pdl_fmt_same(const pdl_ytree *a, const pdl_ytree *b, const bool *loose) {
 
 static bool same_below(const pdl_ytree *a, pdl_ytree_id x, const pdl_ytree *b, pdl_ytree_id y);
 
-/* Compares entries in any order. The keys of a mapping are scalars, and each is different. The
- * entries of both texts have the same order where nothing was sorted, so most entries are found at
- * once. */
+/* Compares entries in any order. The keys of a mapping are scalars, and no two of them are equal.
+ * The entries of both texts have the same order where nothing was sorted, so most entries are found
+ * at once. */
 static bool same_entries(const pdl_ytree *a, pdl_ytree_id x, const pdl_ytree *b, pdl_ytree_id y) {
     pdl_ytree_id k = a->nodes[x].first, m = b->nodes[y].first;
     size_t n = 0;

@@ -370,7 +370,7 @@ static bool is_call(const pdl_node *n) {
     return args && args->kind == PDL_NODE_MAP && !entry(n, "code", NULL) && !entry(n, "lang", NULL);
 }
 
-/* Finds the kind by `kind` and by the selecting keys. After a reported problem, returns false. */
+/* Finds the kind by `kind` and by the selecting keys. Returns false after it reported a problem. */
 static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                    const met_keys *met, pdl_block_kind *kind) {
     unsigned first = UINT8_MAX;

@@ -113,7 +113,7 @@ typedef struct pdl_join {
  * are complete after loading, and values in them are compared as they are. */
 typedef enum {
     PDL_PAT_CONST, /* equal to the value */
-    PDL_PAT_ANY,   /* fits every value; its variable gets it */
+    PDL_PAT_ANY,   /* fits every value; its variable gets the value */
     PDL_PAT_ANYOF, /* several patterns; the first one that fits counts */
     PDL_PAT_ARRAY, /* a list of n items, each of which fits */
     PDL_PAT_OBJECT /* an object that has these keys, and may have more */

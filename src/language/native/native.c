@@ -260,7 +260,7 @@ static size_t param_index(const pdl_native *row, pdl_str name) {
     return PDL_NOT_FOUND;
 }
 
-/* Binds keywords to their places of argv, or to *extra. */
+/* Binds keywords to their places in argv, or to *extra. */
 static bool bind_keywords(const call *c, pdl_val *argv, const pdl_call_args *args, pdl_val *extra) {
     for (size_t i = 0; i < args->n_kw; i++) {
         pdl_str name = args->kw_names[i];

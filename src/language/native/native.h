@@ -217,8 +217,8 @@ PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, p
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err);
 
 /* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class.
- * Every class of these objects is the first member of a pdl_attr_class. attr may be NULL. It
- * returns an owned value, or false for an unknown name. */
+ * Every class of these objects is the first member of a pdl_attr_class. attr may be NULL. A call of
+ * attr stores an owned value, or returns false for an unknown name. */
 typedef struct pdl_attr_class {
     pdl_class base;
     bool (*attr)(pdl_vref self, pdl_str name, pdl_val *out);

@@ -214,7 +214,7 @@ PDL_MUST bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pd
  * the flag '#'. */
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out);
 /* Writes a short result with a fixed number of decimals to out. Returns its length. Returns 0 when
- * the result is not short, or has another form than f and F, or with alt. */
+ * the result is not short, for all types but f and F, and with alt. */
 size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]);
 
 #endif

@@ -59,7 +59,7 @@ static void unescape(pdl_str text, pdl_buf *out) {
     }
 }
 
-/* Reads one level. *n gets the number of values in the list *out. When it is 1, *out is the value
+/* Reads one level. *n gets the number of values in the list *out. When *n is 1, *out is the value
  * itself. */
 static bool read_level(pdl_str text, unsigned level, size_t *n, pdl_val *out, pdl_err *err) {
     *n = 1;

@@ -74,8 +74,8 @@ pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place);
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out);
 pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place);
 
-/* Reads true, false, null or none, in upper or lower case. The cursor moves only when it is a whole
- * word. */
+/* Reads true, false, null or none, and ignores case. The cursor moves only when the literal is a
+ * whole word. */
 bool pdl_rp_literal(pdl_rp *r, pdl_val *out);
 
 #endif

@@ -347,8 +347,8 @@ static bool value_at(pdl_rp *r, size_t i) {
     return brace < r->src.n && brace < next_quote(r, i);
 }
 
-/* Returns true when the comma at the cursor ends the value: a member or the end of the dict
- * follows. */
+/* Returns true when the comma at the cursor ends the value: a member, the end of the dict or the
+ * end of the text follows. */
 static bool comma_ends(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1), key;

@@ -28,7 +28,7 @@
 enum {
     /* a text of at least this many bytes becomes a value at once, without a copy in the arena */
     LONG_TEXT = 2048,
-    SMALL_MAP = 8, /* entries of a mapping whose keys are compared pairwise */
+    SMALL_MAP = 8, /* maximum number of entries whose keys are compared pairwise */
     FIRST_NODES = 8,
     MAX_NODES = 256, /* nodes taken from the arena at a time */
     FIRST_POOL = 128,

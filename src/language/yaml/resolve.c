@@ -275,7 +275,7 @@ static bool bad_literal(pdl_err *err, const char *what, pdl_str s) {
     return false;
 }
 
-enum { LONG_LITERAL = 100000 }; /* digits; a longer literal is too large, not wrong */
+enum { LONG_LITERAL = 100000 }; /* maximum number of digits; more are too large, not wrong */
 
 static bool too_large(size_t digits, pdl_err *err) {
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large",

@@ -23,7 +23,7 @@
 #define PDL_YAML_TOKENS(X)                                                                         \
     X(DEAD, "")                         /* a candidate that was no key */                          \
     X(CANDIDATE, "")                    /* a key may follow */                                     \
-    X(MAP_KEY, "<block mapping start>") /* a key that begins a mapping: is read as a KEY next */   \
+    X(MAP_KEY, "<block mapping start>") /* a key that begins a mapping; a KEY is read next */      \
     X(KEY, "?")                                                                                    \
     X(VALUE, ":")                                                                                  \
     X(MAP_START, "<block mapping start>")                                                          \

@@ -37,8 +37,8 @@ PDL_MUST bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *
  * and *column (1-based, 0 unknown; may be NULL) are its position in the text. */
 PDL_MUST bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
                             pdl_err *err);
-/* Works as pdl_yaml_read, with keys as they are written, for data files, --data and files of
- * tests: what a user writes there is compared with a program, whose keys stay as well. */
+/* Works as pdl_yaml_read, with keys as they are written, for data files, --data and files of tests:
+ * what a user writes there is compared with a program, whose keys also stay as they are written. */
 PDL_MUST bool pdl_yaml_read_written(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
                                     pdl_err *err);
 

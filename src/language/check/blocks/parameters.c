@@ -68,7 +68,7 @@ static void refuse(pdl_checker *c, const pdl_node *value, pdl_str name, const pd
     pdl_buf_fini(&shown);
 }
 
-/* Refuses a number outside of "0..1", "1..". */
+/* Refuses a number outside of bounds such as "0..1" or "1..". */
 static void check_bounds(pdl_checker *c, const pdl_node *value, pdl_str name, double x,
                          pdl_str takes) {
     size_t dots = pdl_str_find(takes, PDL_STR(".."), 0);

@@ -36,7 +36,8 @@ static bool m_extend(PDL_ARGS) {
     return changed(self, pdl_null(), out);
 }
 
-/* Adds the labels of v, a value that decided which items self has or in which order. Takes self. */
+/* Adds the labels of v, a value that decided about the items of self or about their order. Takes
+ * self. */
 static pdl_val chosen_by(pdl_val self, pdl_vref v) {
     return pdl_is_absent(v) ? self : pdl_with_label(self, pdl_label_of(v));
 }

@@ -2,7 +2,7 @@
  * a model's text as code would let it do anything, so this is a separate evaluator. First the whole
  * text is read into nodes (calculate_read.c). Then the nodes are evaluated: a node is entered
  * before its operands, and the left operand comes before the right one. No name is looked up,
- * nothing is called, and every integer has a ceiling.
+ * nothing is called, and the size of integers is limited.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

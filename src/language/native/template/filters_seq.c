@@ -172,9 +172,9 @@ static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_va
     return ok;
 }
 
-/* Sorts with each key in a list. The comparison of lists first searches for items that differ, so
- * equal keys without an order (null, objects) can be sorted. This is called only after a failure,
- * since most keys have an order. */
+/* Sorts by lists that have one key each. The comparison of lists first searches for items that
+ * differ, so equal keys without an order (null, objects) can be sorted. This is called only after a
+ * failure, since most keys have an order. */
 static bool sort_listed(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out,
                         pdl_err *err) {
     pdl_val keys, lists = pdl_list_new(pdl_list_len(items));
