@@ -110,7 +110,7 @@ container: ## dist/pdl-VERSION-PROCESSOR.oci.tar: the static command as an image
 deb: ## dist/*.deb: the packages of Debian, from the last commit; ends when lintian finds an error or a warning
 	@sh tools/install-deps deb && $(PY) packaging/deb/make-deb $(ARGS)
 
-release: ## dist/: every package, with hashes, a bill of materials and a page of what is in it; ARGS=--check runs each, makes all of it twice and compares
+release: all ## dist/: every package, with hashes, a bill of materials and a page of what is in it; ARGS=--check runs each, makes all of it twice and compares
 	@sh tools/install-deps wheel && sh tools/install-deps deb && sh tools/install-deps release && $(PY) packaging/release/make-release $(ARGS)
 
 test-deb: deb ## the packages of Debian, installed, used and removed in a bare Debian root (as root, with mmdebstrap and bubblewrap)
