@@ -321,6 +321,55 @@ def test_lines_and_columns_are_counted_as_the_client_does(new, root):
     eq(finish(d)[0], 0)
 
 
+HIDDEN = """\
+text:
+- {def: note, contribute: [], read: note.txt}
+- {def: many, contribute: [], data: {all: ["${ note }", 7], other: 8}}
+- {def: made, contribute: [], data: "${ {note: 1} }"}
+- "${ note } is shown"
+- ${ note.nothing_of_this_kind.at_all }
+"""
+
+
+@pytest.mark.parametrize("sink, hides", [("output", True), ("model", False)])
+def test_what_a_policy_redacts_in_the_output_is_not_shown(new, root, sink, hides):
+    """Variables, their parts and names, answers, logs and errors, all as the policies redact the output."""
+    (pathlib.Path(root) / "note.txt").write_text("hid7canary")
+    (pathlib.Path(root) / "p.yaml").write_text("policy: 1\nlabels: {secret: [{read: note.txt}]}\nrules: [{sink: %s, deny: [secret]}]\notherwise: allow\n" % sink)
+    d, p = new("policy: p.yaml\n" + HIDDEN)
+    d.launch(p, [{"line": 6, "condition": "true"}, {"line": 6, "logMessage": "a log of {note} and { note.no.part }"}], filters=["fail"])
+    frame = d.stopped()[2][0]["id"]
+    seen = [d.scope(frame, name) for name in ("Variables", "Block before", "Context")]
+    answers = [d.request("evaluate", expression=e, frameId=frame) for e in ("note", "many", "many.all", "made", "note ~ 'x'", "note.no.part", "{}[note]", "note | int")]
+    parts = [d.request("variables", variablesReference=x["variablesReference"]) for x in answers if x.get("variablesReference")]
+    variables = [s for s in d.request("scopes", frameId=frame)["scopes"] if s["name"] == "Variables"][0]["variablesReference"]
+    answers += [d.request("setVariable", variablesReference=variables, name="made", value=e) for e in ("note", "{}[note]", "{'a': note}")]
+    d.request("continue", threadId=1)
+    info, stop = None, d.event("stopped")
+    info = d.request("exceptionInfo", threadId=1)
+    d.request("continue", threadId=1)
+    code, out, _ = finish(d)
+    eq((code, stop["reason"], info["exceptionId"]), (1, "exception", "expression"))
+    eq((seen[0]["note"], answers[0]["result"], "'other': 8" in seen[0]["many"]), (("'[secret]'" if hides else "'hid7canary'"),) * 2 + (True,))
+    for where in (seen, answers, parts, info, stop, out):
+        eq(("hid7canary" in str(where), where), (not hides and where not in (info, stop), where))
+
+
+def test_a_key_is_not_shown(new, root):
+    """A registered secret is redacted in names, in answers that are errors, and in the error at which the program stops."""
+    d, p = new("text:\n- {def: k, contribute: [], lang: command, args: [printenv, OPENAI_API_KEY]}\n- {def: d, contribute: [], data: \"${ {k: 1} }\"}\n- ${ {}[k] }\n",
+               {"OPENAI_API_KEY": "canary-key-0123456789"})
+    d.launch(p, [4], filters=["fail"])
+    frame = d.stopped()[2][0]["id"]
+    seen = [d.scope(frame, "Variables"), *(d.request("evaluate", expression=e, frameId=frame) for e in ("k", "d", "{}[k]", "k.x", "d.nothing"))]
+    seen.append(d.request("variables", variablesReference=seen[2]["variablesReference"]))
+    d.request("continue", threadId=1)
+    seen += [d.event("stopped"), d.request("exceptionInfo", threadId=1)]
+    d.request("continue", threadId=1)
+    seen += finish(d)
+    eq(("canary-key" in str(seen), "[REDACTED]" in str(seen), seen), (False, True, seen))
+
+
 def test_parts_of_one_kind_are_asked_for(new, root):
     d, p = new("defs:\n  l: {data: [1, 2]}\n  m: {data: {a: 1}}\ntext:\n- x\n")
     d.launch(p, [5])

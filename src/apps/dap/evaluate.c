@@ -42,7 +42,8 @@ static void put_program(pdl_str expression, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-static bool finish(pdl_session *s, pdl_val *out, pdl_buf *text) {
+/* Evaluates. An error is shown by the policies of the debugged run, whose values it may name. */
+static bool finish(const debugger *g, pdl_session *s, pdl_val *out, pdl_buf *text) {
     pdl_session_start(s);
     pdl_step step = pdl_session_step(s, 0);
     for (int i = 0; step == PDL_STEP_WAIT && i < 100; i++) step = pdl_session_step(s, 10);
@@ -54,7 +55,7 @@ static bool finish(pdl_session *s, pdl_val *out, pdl_buf *text) {
     if (step == PDL_STEP_WAIT)
         PDL_PUT(text, "it asks a model or something else outside: that is not done here");
     else
-        pdl_buf_put(text, pdl_str_of(pdl_run_error(run)->msg));
+        pdl_session_put_error(g->session, pdl_run_error(run), text);
     return false;
 }
 
@@ -79,7 +80,7 @@ bool pdl_dap_evaluate(debugger *g, pdl_str expression, pdl_val scope, pdl_val *o
     else if (!pdl_session_load(s, pdl_buf_str(&program), &p))
         pdl_buf_put(text, p->diags.n ? p->diags.p[0].text : PDL_STR("it cannot be read"));
     else
-        ok = finish(s, out, text);
+        ok = finish(g, s, out, text);
     g->evaluating = false;
     pdl_err_fini(&err);
     pdl_session_free(s);

@@ -1,6 +1,7 @@
 /* shown_values.c -- prepares variables, messages and requests for the client; see debugger.h. While
  * the run is stopped, a value that the client may unfold has a number. Texts of values are
- * shortened and contain no keys. A value that a model has not returned yet is marked.
+ * shortened and contain no keys, and no values that the policies redact in the output. A value that
+ * a model has not returned yet is marked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,8 +44,13 @@ static pdl_val settled(pdl_vref v) {
     return pdl_keep(v);
 }
 
+/* Returns v without the parts that the policies redact in the output. Owned. */
+static pdl_val allowed(const debugger *g, pdl_vref v) {
+    return g->session ? pdl_session_shown(g->session, v) : pdl_keep(v);
+}
+
 static void show(debugger *g, pdl_vref v, pdl_buf *out) {
-    pdl_buf text = PDL_BUF, safe = PDL_BUF;
+    pdl_buf text = PDL_BUF;
     if (pdl_is(v, PDL_V_PROMISE))
         PDL_PUT(&text, "(not known yet)");
     else if (pdl_may_hold_promise(v))
@@ -52,26 +58,30 @@ static void show(debugger *g, pdl_vref v, pdl_buf *out) {
     else
         pdl_val_show(v, true, MAX_SHOWN, &text);
     if (g->session)
-        pdl_session_redact(g->session, pdl_buf_str(&text), &safe);
+        pdl_session_redact(g->session, pdl_buf_str(&text), out);
     else
-        pdl_buf_put(&safe, pdl_buf_str(&text));
-    pdl_buf_put(out, pdl_buf_str(&safe));
+        pdl_buf_put(out, pdl_buf_str(&text));
     pdl_buf_fini(&text);
-    pdl_buf_fini(&safe);
 }
 
+/* Returns the value at `name`, and what the client can unfold. A list or dict that is redacted as a
+ * whole is shown as a text, which has no parts. */
 static pdl_val put_part(debugger *g, const char *name, pdl_vref given, size_t parent,
                         pdl_vref key) {
     pdl_buf b = PDL_BUF;
-    pdl_val v = settled(given);
-    show(g, v, &b);
+    pdl_val v = settled(given), shown = allowed(g, v);
+    show(g, shown, &b);
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), name, pdl_text(pdl_buf_str(&b)));
     d = pdl_dict_putz(d, "type", pdl_textz(pdl_type_name(v)));
-    d = pdl_dict_putz(d, "variablesReference", pdl_int(reference(g, v, parent, key)));
-    if (pdl_is_list(v)) d = pdl_dict_putz(d, "indexedVariables", pdl_int((int64_t)pdl_list_len(v)));
-    if (pdl_is_dict(v)) d = pdl_dict_putz(d, "namedVariables", pdl_int((int64_t)pdl_dict_len(v)));
+    int64_t n = pdl_is_str(shown) ? 0 : reference(g, v, parent, key);
+    d = pdl_dict_putz(d, "variablesReference", pdl_int(n));
+    if (pdl_is_list(shown))
+        d = pdl_dict_putz(d, "indexedVariables", pdl_int((int64_t)pdl_list_len(v)));
+    if (pdl_is_dict(shown))
+        d = pdl_dict_putz(d, "namedVariables", pdl_int((int64_t)pdl_dict_len(v)));
     pdl_buf_fini(&b);
     pdl_drop(v);
+    pdl_drop(shown);
     return d;
 }
 
@@ -80,10 +90,13 @@ pdl_val pdl_dap_put_value(debugger *g, const char *name, pdl_vref v) {
 }
 
 /* Returns the name that the client shows for a key, or for the number of an item. */
-static pdl_val name_of(pdl_vref key) {
+static pdl_val name_of(const debugger *g, pdl_vref key) {
     pdl_buf b = PDL_BUF;
-    if (pdl_is_str(key)) return pdl_keep(key);
-    pdl_val_show(key, true, MAX_SHOWN, &b);
+    pdl_val shown = allowed(g, key);
+    if (g->session) shown = pdl_session_redact_val(g->session, shown);
+    if (pdl_is_str(shown)) return shown;
+    pdl_val_show(shown, true, MAX_SHOWN, &b);
+    pdl_drop(shown);
     return pdl_text_of_buf(&b);
 }
 
@@ -99,7 +112,7 @@ static pdl_val key_at(pdl_vref v, size_t i) {
 static pdl_val put_variable(debugger *g, size_t parent, pdl_vref v, size_t i) {
     pdl_val key = key_at(v, i);
     pdl_vref part = pdl_is_dict(v) ? pdl_dict_val_at(v, i) : pdl_list_at(v, i);
-    pdl_val d = pdl_dict_putz(put_part(g, "value", part, parent, key), "name", name_of(key));
+    pdl_val d = pdl_dict_putz(put_part(g, "value", part, parent, key), "name", name_of(g, key));
     pdl_drop(key);
     return d;
 }
@@ -151,11 +164,14 @@ static pdl_val part_of(pdl_vref scope, bool predefined) {
     return d;
 }
 
-/* Adds a scope, unless it is empty. frame: the frame of its variables; 0 when the client cannot set
- * them. */
+/* Adds a scope, unless it is empty, or redacted as a whole. frame: the frame of its variables; 0
+ * when the client cannot set them. */
 static pdl_val add_scope(debugger *g, pdl_val list, const char *name, pdl_val v, bool expensive,
                          uint32_t frame) {
-    if ((pdl_is_dict(v) && !pdl_dict_len(v)) || (pdl_is_list(v) && !pdl_list_len(v))) {
+    pdl_val shown = allowed(g, v);
+    bool none = pdl_is_str(shown) || !count_parts(v);
+    pdl_drop(shown);
+    if (none) {
         pdl_drop(v);
         return list;
     }
@@ -264,7 +280,7 @@ static pdl_val find_key(const debugger *g, int64_t at, pdl_str name) {
     if (at < 1 || (size_t)at > g->references.n) return pdl_absent();
     pdl_vref v = g->references.p[at - 1].value;
     for (size_t i = 0, n = count_parts(v); i < n; i++) {
-        pdl_val key = key_at(v, i), shown = name_of(key);
+        pdl_val key = key_at(v, i), shown = name_of(g, key);
         bool found = pdl_str_eq(pdl_str_get(shown), name);
         pdl_drop(shown);
         if (found) return key;

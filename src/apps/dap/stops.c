@@ -71,13 +71,22 @@ static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) 
     pdl_dap_references_fini(g);
 }
 
-/* Stops at a failure. kind: a static text. */
-static void stop_at_failure(debugger *g, uint32_t fiber, const char *kind, pdl_str text) {
+/* Stops at a failure, or before a request. kind: a static text. */
+static void stop_at(debugger *g, uint32_t fiber, const char *kind, pdl_str text) {
     g->failure = pdl_text(text);
     g->failure_kind = kind;
     stop(g, fiber, "exception", text);
     pdl_drop(g->failure);
     g->failure = pdl_absent();
+}
+
+/* Stops at an error. The client sees its message as the end of the run would show it. */
+static void stop_at_error(debugger *g, uint32_t fiber, const pdl_err *err) {
+    pdl_buf shown = PDL_BUF;
+    pdl_session_put_error(g->session, err, &shown);
+    if (!shown.len) PDL_PUT(&shown, "the block failed");
+    stop_at(g, fiber, pdl_err_kind_name(err->kind), pdl_buf_str(&shown));
+    pdl_buf_fini(&shown);
 }
 
 /* Handles requests that arrived while the program was running, such as breakpoints, a pause, or the
@@ -178,10 +187,10 @@ static bool is_reported(const debugger *g, const pdl_event *e, const char *why) 
 
 /* Stops at a failure where it happens, and does not stop again at the blocks around it. */
 static void on_fail(debugger *g, const pdl_event *e) {
-    const char *why = e->err && e->err->msg ? e->err->msg : "the block failed";
+    const char *why = e->err && e->err->msg ? e->err->msg : "";
     bool reported = is_reported(g, e, why);
     if (g->stop_on_failure && !reported && e->err && e->err->kind != PDL_E_interrupt)
-        stop_at_failure(g, e->fiber, pdl_err_kind_name(e->err->kind), pdl_str_of(why));
+        stop_at_error(g, e->fiber, e->err);
     g->failing = true;
     g->failing_fiber = e->fiber;
 }
@@ -194,19 +203,18 @@ static void on_reply(debugger *g, const pdl_event *e) {
     bool model = e->effect->kind == PDL_EFFECT_model;
     if (!g->stop_on_failure || !model || !e->err || e->handled || !has_file(e->block)) return;
     if (e->err->kind == PDL_E_interrupt) return;
-    const char *why = e->err->msg ? e->err->msg : "the call failed";
     *pdl_vec_push(&pdl_dap_thread(g, fiber)->frames) = (dap_frame){
         .id = ++g->next_id,
         .block = e->block,
         .context = pdl_absent(),
         .scope = pdl_run_keep_scope_of(pdl_session_get(g->session), fiber),
     };
-    stop_at_failure(g, fiber, pdl_err_kind_name(e->err->kind), pdl_str_of(why));
+    stop_at_error(g, fiber, e->err);
     /* requests of the client may have moved the thread in memory */
     dap_thread *t = pdl_dap_thread(g, fiber);
     frame_fini(&t->frames.p[--t->frames.n]);
     pdl_drop(g->failed_call);
-    g->failed_call = pdl_text(pdl_str_of(why));
+    g->failed_call = pdl_text(pdl_str_of(e->err->msg ? e->err->msg : ""));
 }
 
 /* Shows the request in the form in which the machine sends it. `pdl explain` shows the request to
@@ -215,7 +223,7 @@ static void on_effect(debugger *g, const pdl_event *e) {
     bool model = e->effect->kind == PDL_EFFECT_model;
     if (!model || !g->stop_on_request) return;
     g->request = pdl_keep(e->effect->request);
-    stop_at_failure(g, e->fiber ? e->fiber : 1, "request", PDL_STR("before a request to a model"));
+    stop_at(g, e->fiber ? e->fiber : 1, "request", PDL_STR("before a request to a model"));
     pdl_drop(g->request);
     g->request = pdl_absent();
 }
