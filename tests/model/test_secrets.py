@@ -213,9 +213,11 @@ def test_keys_made_by_the_program(build):
     sources = {"read": {"read": "key.txt"}, "command": {"lang": "command", "code": "cat key.txt"}, "code": {"lang": "python", "code": code}}
     with Server(lambda body, n: "hi") as s:
         for name, block in sources.items():
-            for end in ({"text": "end"}, {"data": "${ nope }"}):
+            for end, longer in (({"text": "end"}, False), ({"data": "${ nope }"}, False), ({"text": "end"}, True)):
                 p = Place(build, s)
                 (p.dir / "key.txt").write_text(PLAIN)
+                if longer:  # a key that is known from the beginning, and begins like the other
+                    p.env["OTHER_API_KEY"] = PLAIN + "-and-more"
                 program = {"text": [{**block, "def": "k", "contribute": []}, {"model": "openai/m", "input": "hi", "parameters": {"api_key": "${ k }"}}, end]}
                 status = p.run("--record", "j", "--trace", "t.json", "p.pdl", program=json.dumps(program))[0]
                 same((status, leaks(PLAIN, "journal", database(p.dir / "j")), leaks(PLAIN, "trace", (p.dir / "t.json").read_text())),

@@ -45,6 +45,7 @@ struct pdl_secrets {
     bool begins[256]; /* bytes with which a secret begins */
     edge *edges;      /* hash table with cap slots; cap is a power of two */
     size_t n_edges, cap;
+    size_t n_ends; /* number of nodes with the flag ENDS */
     /* flags ENDS, GOES_ON, FIRST of each node; the first node is the root */
     PDL_VEC(unsigned char) nodes;
 };
@@ -66,7 +67,7 @@ void pdl_secrets_free(pdl_secrets *s) {
 }
 
 bool pdl_secrets_any(const pdl_secrets *s) { return s && s->n_edges; }
-size_t pdl_secrets_size(const pdl_secrets *s) { return s ? s->n_edges : 0; }
+size_t pdl_secrets_size(const pdl_secrets *s) { return s ? s->n_ends : 0; }
 
 /* --- the tree --------------------------------------------------------------------------------- */
 
@@ -113,6 +114,7 @@ static uint32_t add_part(pdl_secrets *s, pdl_str text) {
     uint32_t node = 0;
     s->begins[(unsigned char)text.p[0]] = true;
     for (size_t i = 0; i < text.n; i++) node = child_made(s, node, text.p[i]);
+    s->n_ends += !(s->nodes.p[node] & ENDS);
     s->nodes.p[node] |= ENDS;
     return node;
 }

@@ -31,8 +31,8 @@ typedef struct pdl_secrets pdl_secrets;
 pdl_secrets *pdl_secrets_new(void);
 void pdl_secrets_free(pdl_secrets *s); /* s may be NULL, as in every function here */
 bool pdl_secrets_any(const pdl_secrets *s);
-/* Returns a number that increases when a new text is registered, unless the text is the beginning
- * of a registered one. */
+/* Returns a number that increases whenever more texts are redacted than before. A text that was
+ * written while the number was smaller may have to be redacted again. */
 size_t pdl_secrets_size(const pdl_secrets *s);
 
 /* --- registering secrets (secret.c) ----------------------------------------------------------- */

@@ -432,21 +432,34 @@ static void test_first(void **state) {
     pdl_secrets_free(s);
 }
 
+/* Whoever has written texts redacts them again when the size has changed. */
+static void test_size(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_new;
+    } rows[] = {{"hush-hush", true}, {"hush-hush", false}, {"hush", true},       {"hush", false},
+                {"hush-h", true},    {"sh-hush", true},    {"hush-hush!", true}, {"", false}};
+    pdl_secrets *s = pdl_secrets_new();
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        size_t before = pdl_secrets_size(s);
+        pdl_secrets_add(s, t_str(rows[i].text));
+        assert_int_equal(pdl_secrets_size(s) > before, rows[i].is_new);
+    }
+    pdl_secrets_free(s);
+    assert_int_equal(pdl_secrets_size(NULL), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_models),
-        cmocka_unit_test(test_left_ends),
-        cmocka_unit_test(test_first),
-        cmocka_unit_test(test_semicolons),
-        cmocka_unit_test(test_numbers_and_entities),
+        cmocka_unit_test(test_texts),      cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_values),
+        cmocka_unit_test(test_lines),      cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_pages),      cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_models),     cmocka_unit_test(test_left_ends),
+        cmocka_unit_test(test_first),      cmocka_unit_test(test_size),
+        cmocka_unit_test(test_semicolons), cmocka_unit_test(test_numbers_and_entities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
