@@ -83,3 +83,33 @@ def test_the_trace_of_a_durable_run(pdl, folder):
     (folder / "p.yaml").unlink()
     code, out, err = run(pdl, folder, "trace", "hidden")
     check("a policy that is not there hides nothing", code == 1 and "hid7canary" not in out and "the policy p.yaml cannot be read" in err, out[:3000], err)
+
+
+class Says(http_of.Quiet):
+    def do_POST(self):
+        self.body()
+        self.reply(b'{"choices": [{"message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]}', "application/json")
+
+
+def test_a_run_is_shown_from_any_folder(pdl, folder):
+    """Its program, its policies and a file of prices are found from the folder that they were named in; what the policy refused is refused again."""
+    server = http_of.serve(Says)
+    (folder / "sub").mkdir()
+    (folder / "note.txt").write_text("hid7canary")
+    (folder / "sub/p.yaml").write_text("policy: 1\nlabels: {secret: [{read: ../note.txt}]}\nrules: [{sink: trace, deny: [secret]}, {sink: command, deny: [secret]}]\notherwise: allow\n")
+    (folder / "sub/a.pdl").write_text("text:\n- {def: note, contribute: [], read: ../note.txt}\n- {lang: command, args: [echo, \"${ note }\"], fallback: \"${ pdl_error.kind }\"}\n- {model: openai/m, input: hi, parameters: {api_base: \"http://127.0.0.1:%d\", api_key: k}}\n" % server.server_port)
+    (folder / "sub/own.pdl").write_text("policy: p.yaml\n" + (folder / "sub/a.pdl").read_text())
+    (folder / "sub/prices.json").write_text("{}")
+    for name, args in (("given", ("--policy", "sub/p.yaml", "sub/a.pdl")), ("own", ("sub/own.pdl",))):
+        code, out, err = run(pdl, folder, "--stream", "none", "--durable", "--id", name, *args)
+        check(name + ": the run", (code, out) == (0, "policyhi"), code, out, err)
+        for where in (folder, folder / "sub", folder / "state"):
+            env = {**os.environ, "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
+            shown = [subprocess.run([pdl, "trace", *more, name], cwd=where, env=env, capture_output=True, text=True, timeout=60, check=False)
+                     for more in ((), ("--format", "html"), ("--prefix",), ("--prefix", "--prices", str(folder / "sub/prices.json")))]
+            check(f"{name} in {where.name}: exit codes", [p.returncode for p in shown] == [0] * 4, shown)
+            check(f"{name} in {where.name}: redacted", all("hid7canary" not in p.stdout for p in shown) and all("[secret]" in p.stdout for p in shown[:2]), shown)
+            check(f"{name} in {where.name}: the call of the model", all("total: 1 call, " in p.stdout for p in shown[2:]), shown)
+        p = subprocess.run([pdl, "trace", "--prefix", "--prices", "prices.json", name], cwd=folder / "sub", env=env, capture_output=True, text=True, timeout=60, check=False)
+        check(name + ": prices are named from here", (p.returncode, p.stderr) == (0, ""), p)
+    server.shutdown()

@@ -31,6 +31,9 @@ int pdl_cli_search_resume(const arguments *given, char *folder);
 pdl_val pdl_cli_words_of(const arguments *a, opt_resume kept);
 /* Sets the value of an option, even when the command line gave another value. Borrows value. */
 void pdl_cli_replace_value(arguments *a, opt_id id, pdl_str value);
+/* Appends the absolute path of the file that an option names. Appends nothing when the option is
+ * not given. */
+void pdl_cli_put_file(const arguments *given, opt_id id, pdl_buf *out);
 /* Runs a command with these words. An option without the bit `kept` has no effect, because the file
  * with the words may be someone else's. begin changes the arguments before the command runs. */
 int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,

@@ -10,14 +10,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "api/run_guards.h"
 #include "api/session.h"
 #include "cli/cli.h"
 #include "cli/json_rows.h"
 #include "cli/prefix_report.h"
+#include "cli/run_surroundings.h"
 #include "cli/search_again.h"
 #include "journal/journal.h"
-#include "value/json_read.h"
 #include "viewer/viewer.h"
 
 #include "base/banned.h"
@@ -28,19 +27,7 @@ static bool put_piece(void *user, pdl_str piece, pdl_err *err) {
     return !*code || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
 }
 
-/* Reads the policies of the run. The policies redact values in the trace, and decide as they did in
- * the run. */
-static bool read_guards(const pdl_durable_facts *f, pdl_run_guards *out, pdl_err *err) {
-    pdl_val options;
-    if (!f->options.n) return true;
-    if (!pdl_json_read(f->options, 0, &options, NULL, err)) return false;
-    if (pdl_is_dict(options)) pdl_run_guards_read(options, out);
-    pdl_drop(options);
-    return true;
-}
-
-static bool trace_run(pdl_durable *run, const pdl_run_guards *guards, const trace_wish *w,
-                      pdl_err *err) {
+bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session *s = NULL;
     pdl_val inputs = pdl_absent();
@@ -49,13 +36,13 @@ static bool trace_run(pdl_durable *run, const pdl_run_guards *guards, const trac
         .program = {.file = f->file, .dir = pdl_file_folder(f->file)},
         .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
         .files.offline = true,
-        .guards = {.policies = guards->policies.p, .n_policies = guards->policies.n},
         .reports = {.trace = true, .trace_whole = w->whole, .labels = true},
     };
     if (w->files) pdl_view_files_listen(w->files, &o.reports.sink);
-    if (!pdl_session_new(&o, &s, err)) return false;
-    bool ok = pdl_session_load(s, f->text, &p);
-    if (!ok) {
+    run_surroundings around;
+    bool ok = pdl_cli_enter_run(f, &around, &o, err) && pdl_session_new(&o, &s, err);
+    if (ok && !pdl_session_load(s, f->text, &p)) {
+        ok = false;
         pdl_cli_print_load_errors(p, s);
         pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "the program in the journal has errors");
     }
@@ -66,15 +53,8 @@ static bool trace_run(pdl_durable *run, const pdl_run_guards *guards, const trac
         ok = pdl_session_trace(s, w->put, w->user, err);
     }
     pdl_session_free(s);
+    pdl_cli_leave_run(&around);
     pdl_drop(inputs);
-    return ok;
-}
-
-bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err) {
-    pdl_run_guards guards = {0};
-    bool ok =
-        read_guards(pdl_durable_get_facts(run), &guards, err) && trace_run(run, &guards, w, err);
-    pdl_run_guards_fini(&guards);
     return ok;
 }
 

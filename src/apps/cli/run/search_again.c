@@ -28,8 +28,7 @@ static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     return pdl_list_push(list, pdl_text_of_buf(&b));
 }
 
-/* Appends the file that an option names, as an absolute path. */
-static void put_file(const arguments *given, opt_id id, pdl_buf *out) {
+void pdl_cli_put_file(const arguments *given, opt_id id, pdl_buf *out) {
     char here[PATH_MAX];
     pdl_str name = given->value[id];
     if (name.n && name.p[0] != '/' && !pdl_str_is(name, "-") && getcwd(here, sizeof here))
@@ -49,7 +48,7 @@ pdl_val pdl_cli_words_of(const arguments *a, opt_resume kept) {
         if (!pdl_cli_resume_has(o->id, kept)) continue;
         /* an inference may be continued from another folder */
         bool is_found_anywhere = kept == KEPT_INFER && o->id == OPT_prices;
-        if (is_found_anywhere) put_file(a, o->id, &file);
+        if (is_found_anywhere) pdl_cli_put_file(a, o->id, &file);
         words = with_word(words, o, is_found_anywhere ? pdl_buf_str(&file) : a->values.p[i].value);
         pdl_buf_fini(&file);
     }
@@ -234,8 +233,8 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
     const char *why = NULL;
     int code;
     pdl_buf wire = PDL_BUF, prices = PDL_BUF;
-    put_file(given, OPT_wire, &wire);
-    put_file(given, OPT_prices, &prices);
+    pdl_cli_put_file(given, OPT_wire, &wire);
+    pdl_cli_put_file(given, OPT_prices, &prices);
     for (size_t i = 0; i < OPT_COUNT; i++)
         if (given->given[i] && !pdl_cli_resume_has((opt_id)i, GIVEN_SEARCH))
             why = "a search is continued with the options that it has: give none but --prices, "

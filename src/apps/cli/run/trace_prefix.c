@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/prefix_report.h"
+#include "cli/run_surroundings.h"
 #include "cli/search_again.h"
 
 #include "base/plural.h"
@@ -170,11 +171,17 @@ static bool replay_run(const arguments *a, pdl_str path, pdl_prefix *p, pdl_val 
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session_options o = options_of(a, p, f->file);
     o.files.offline = true;
-    bool ok = pdl_session_new(&o, &s, err);
+    pdl_buf prices = PDL_BUF; /* named from the folder of the command, not from that of the run */
+    pdl_cli_put_file(a, OPT_prices, &prices);
+    o.models.prices = pdl_buf_str(&prices);
+    run_surroundings around;
+    bool ok = pdl_cli_enter_run(f, &around, &o, err) && pdl_session_new(&o, &s, err);
     ok = ok && pdl_cli_recording_load(s, f->text, err) &&
          pdl_session_resume_durable(s, run, &(pdl_durable_options){0}, pdl_absent(), &inputs, err);
     if (ok) replay(s, p, out);
     pdl_session_free(s);
+    pdl_cli_leave_run(&around);
+    pdl_buf_fini(&prices);
     pdl_drop(inputs);
     pdl_durable_close(run);
     return ok;
