@@ -8,7 +8,8 @@
 
 #include "fuzz.h"
 
-/* Reads s in portions of `step` bytes and notes in out what came out of it. False: an error. */
+/* Reads s in portions of `step` bytes and appends notes about the results to out. Returns false
+ * after an error. */
 typedef bool fuzz_feed_fn(pdl_str s, size_t step, pdl_buf *out);
 
 static inline void fuzz_portions(fuzz_feed_fn *feed, pdl_str s) {

@@ -13,7 +13,7 @@
 
 #include "fuzz.h"
 
-/* Keeps a library that is opened at its first use and closed after the last one: to load it again
+/* Keeps a library loaded. Otherwise the library is closed after its last use, and loading it again
  * for each input takes a third of the time. */
 static inline void fuzz_keep_library(const char *name) {
     static void *kept;
@@ -32,7 +32,7 @@ static inline fuzz_folder fuzz_folder_new(void) {
     return f;
 }
 
-/* The path of a file in it; owned. */
+/* Returns the path of a file in the folder. Owned. */
 static inline char *fuzz_file(const fuzz_folder *f, const char *name) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s/%s", f->path, name);
@@ -44,7 +44,7 @@ static inline void fuzz_write(const char *path, pdl_str bytes) {
     FUZZ_MUST(f && fwrite(bytes.p, 1, bytes.n, f) == bytes.n && fclose(f) == 0);
 }
 
-/* With the files that are in it. */
+/* Removes the folder and the files in it. */
 static inline void fuzz_folder_remove(const fuzz_folder *f) {
     DIR *d = opendir(f->path);
     FUZZ_MUST(d);

@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         if (!(cond)) PDL_BUG("property does not hold: %s (%s:%d)", #cond, __FILE__, __LINE__);     \
     } while (0)
 
-/* Readers are given text that was checked where it came in. Owned. */
+/* Returns the input with U+FFFD in place of bytes that are not UTF-8, because readers only get
+ * checked text. Owned. */
 static inline pdl_buf fuzz_text(const uint8_t *data, size_t size) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, (pdl_str){(const char *)data, size});
@@ -32,7 +33,7 @@ static inline pdl_buf fuzz_text(const uint8_t *data, size_t size) {
 
 static inline bool fuzz_is_text(pdl_str s) { return pdl_utf8_check(s) == PDL_NOT_FOUND; }
 
-/* Equal as they are written: NaN is NaN here. */
+/* Returns true when both values are written as the same JSON. So NaN equals NaN here. */
 static inline bool fuzz_same_json(pdl_vref a, pdl_vref b) {
     pdl_buf x = PDL_BUF, y = PDL_BUF;
     pdl_err err = {0};
@@ -45,7 +46,7 @@ static inline bool fuzz_same_json(pdl_vref a, pdl_vref b) {
     return ok;
 }
 
-/* Cut the text at its first NUL or line that is only "---": two inputs in one. */
+/* Cuts the text at its first line "---". Without such a line, b is empty. */
 static inline void fuzz_split(pdl_str s, pdl_str *a, pdl_str *b) {
     size_t at = pdl_str_find(s, PDL_STR("\n---\n"), 0);
     *a = pdl_str_sub(s, 0, at == PDL_NOT_FOUND ? s.n : at);

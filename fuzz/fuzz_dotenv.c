@@ -8,10 +8,10 @@
 #include "fuzz.h"
 
 typedef struct found {
-    size_t lines; /* of the file */
+    size_t lines; /* number of lines of the file */
     size_t bytes;
     unsigned last;
-    char *value; /* that every ${NAME} has */
+    char *value; /* the value of most ${NAME} */
 } found;
 
 static const char *put(void *user, pdl_str name, pdl_str value) {

@@ -10,7 +10,8 @@
 #include "yaml/tree.h"
 #include "yaml/yaml.h"
 
-/* Errors that are found after reading: those of trees are the reader's alone. */
+/* Returns true for errors of reading. Other errors are found after reading, and a tree has no notes
+ * about them. */
 static bool is_readers(const pdl_err *err) {
     return err->py_class &&
            (strcmp(err->py_class, "ScannerError") == 0 ||

@@ -9,7 +9,8 @@
 
 #include "io/http_head.h"
 
-/* The bytes that came so far: the head if it is whole. */
+/* Returns the length of the head, found in growing beginnings of s; 0 when the head is not
+ * whole. */
 static size_t find_head(pdl_str s, size_t step) {
     size_t scanned = 0, end = 0;
     for (size_t n = step < s.n ? step : s.n;; n = step < s.n - n ? n + step : s.n) {

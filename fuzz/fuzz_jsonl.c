@@ -21,7 +21,7 @@ static bool parse(pdl_str text, pdl_val *out) {
     return ok;
 }
 
-/* Line by line; false when one is no JSON. */
+/* Reads the text line by line. Returns false when a line is not JSON. */
 static bool read_lines(pdl_str text, pdl_val *rows) {
     bool ok = true;
     *rows = pdl_list_new(0);

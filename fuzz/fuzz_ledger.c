@@ -64,7 +64,7 @@ static bool note(void *user, const pdl_ledger_row *r) {
     return all->n < 1000;
 }
 
-/* Returns whether the file could be read to its end. */
+/* Returns ok, which is true when the file was read to its end. Checks the error otherwise. */
 static bool ended(bool ok, pdl_err *err) {
     FUZZ_MUST(ok ||
               ((err->kind == PDL_E_replay || err->kind == PDL_E_io || err->kind == PDL_E_limit) &&

@@ -22,7 +22,7 @@ enum { MAX_NS = 1000000000, ROOM = 16384, TURN_MS = 20 };
 /* --- the server over HTTP --------------------------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pdl_str parts; /* what is not sent yet; changed under the lock */
+static pdl_str parts; /* the parts that are not sent yet; changed under the lock */
 
 static pdl_str next_part(void) {
     pdl_str part;
@@ -32,7 +32,7 @@ static pdl_str next_part(void) {
     return part;
 }
 
-/* Returns when a whole request has come, or its connection has ended. */
+/* Waits until a whole request has arrived or the connection has ended. */
 static void read_request(int fd) {
     char room[ROOM + 1];
     size_t n = 0, body = 0;

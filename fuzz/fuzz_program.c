@@ -11,9 +11,9 @@
 #include "lang/program.h"
 #include "trace/fold.h"
 
-/* What can be told of a run. */
+/* The observable facts about a run. */
 typedef struct told {
-    bool over, done; /* in time; without an error */
+    bool over, done; /* over: the run ended in time; done: it ended without an error */
     pdl_buf result, output, trace, effects;
 } told;
 
@@ -77,8 +77,8 @@ static bool same(const pdl_buf *a, const pdl_buf *b) {
     return pdl_str_eq(pdl_buf_str(a), pdl_buf_str(b));
 }
 
-/* Closures and objects are shown with their address, and an error ends calls that were begun
- * already: there is less to compare. */
+/* Less is compared in two cases: closures and objects are shown with their addresses, and an error
+ * ends calls that have begun already. */
 static void compare(const told *a, const told *b) {
     FUZZ_MUST(a->done == b->done);
     if (pdl_str_find(pdl_buf_str(&a->result), PDL_STR(" at 0x"), 0) != PDL_NOT_FOUND) return;

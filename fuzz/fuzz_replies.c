@@ -80,7 +80,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_effect_answer(e, answer_of(e), 1);
 }
 
-/* Result, or error, of the program in this world. */
+/* Appends the result or the error of the program in this world. */
 static void run_in(pdl_world *w, pdl_buf *out) {
     pdl_interner *names = pdl_interner_new();
     pdl_program *p = pdl_program_new();
@@ -120,7 +120,7 @@ static pdl_str file_of(char *name, size_t cap, const char *what) {
     return pdl_str_of(name);
 }
 
-/* The recording of a run, made once, and what it gave. */
+/* The recording of a run, which is made once, and the result of this run. */
 static pdl_buf good = PDL_BUF, recorded = PDL_BUF;
 
 static void make_good(void) {
@@ -144,7 +144,7 @@ static void make_good(void) {
     unlink(name);
 }
 
-/* Writes the lines over the rows. True: nothing has changed. */
+/* Writes the lines over the rows. Returns true when no row was changed. */
 static bool overwrite(pdl_str path, pdl_str lines) {
     db *d;
     pdl_err err = {0};

@@ -21,7 +21,7 @@ static void check_row(const pdl_rowset *r, const pdl_row *row, uint64_t number, 
     FUZZ_MUST(row->problem || !fixed || pdl_dict_len(row->columns) == n);
 }
 
-/* Line `number` of the text, counted from 1. */
+/* Returns line `number` of the text, counted from 1. */
 static pdl_str line_of(pdl_str text, uint64_t number) {
     while (number-- > 1) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), 0);
@@ -32,7 +32,8 @@ static pdl_str line_of(pdl_str text, uint64_t number) {
     return end == PDL_NOT_FOUND ? text : pdl_str_sub(text, 0, end);
 }
 
-/* jsonl: the text of the table; p NULL: it is CSV. */
+/* Checks the values of a row. jsonl is the text of the table; its p is NULL when the table is
+ * CSV. */
 static void check_value(const pdl_row *row, pdl_str jsonl) {
     pdl_err err = {0};
     pdl_val v;

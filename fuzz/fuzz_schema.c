@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         pdl_type_from_val(a, s, &t, &err)) {
         pdl_type_verdict found;
         if (pdl_type_check(t, v, NULL, a, &found, &err)) FUZZ_MUST(found.fits || found.problems.n);
-        if (found.fits && !err.kind) { /* a check of the form changes no origin */
+        if (found.fits && !err.kind) { /* a check of the form does not change the origins in the
+                                        * label of a value */
             pdl_val l = pdl_with_label(pdl_keep(v), pdl_label_built(PDL_LABEL_model));
             l = pdl_type_bound(t, l, 1 << 16);
             FUZZ_MUST(pdl_label_origins(pdl_label_of(l)) == PDL_LABEL_model);

@@ -9,9 +9,9 @@
 #include "value/json_write.h"
 #include "yaml/yaml.h"
 
-/* NaN, which JSON does not have and which equals nothing, is not: a container that holds it still
- * equals itself, as in Python. A value that shares parts can be exponentially larger than its
- * memory: so many are examined. */
+/* Returns true for a value that JSON can express. NaN is left out, because it does not equal the
+ * value that is read again. A value that shares parts can be exponentially larger than its memory,
+ * so at most *left parts are examined. */
 static bool is_json(pdl_vref v, unsigned depth, unsigned *left) {
     if (depth > 100 || !*left) return false;
     --*left;

@@ -25,7 +25,7 @@ static bool same_text(pdl_str a, const yaml_char_t *b) {
     return b ? pdl_str_is(a, (const char *)b) : !a.n;
 }
 
-/* A tag "!" means none. */
+/* The tag "!" of libyaml means that there is no tag. */
 static bool same_tag(pdl_str a, const yaml_char_t *b) {
     return same_text(a, b && strcmp((const char *)b, "!") == 0 ? NULL : b);
 }
@@ -65,7 +65,7 @@ static bool same_event(const pdl_yevent *a, const yaml_event_t *b) {
     return false;
 }
 
-/* Both readers step by step, until one of them fails or both are at the end. */
+/* Compares both readers step by step, until one of them fails or both are at the end. */
 static void compare(const pdl_source *src, bool odd) {
     pdl_yreader *r = pdl_yreader_new(src);
     yaml_parser_t p;
@@ -88,9 +88,9 @@ static void compare(const pdl_source *src, bool odd) {
     pdl_err_fini(&err);
 }
 
-/* What they read differently: tabs and byte order marks between tokens, `?` and tags in brackets, a
- * comment right after the header of a block scalar, directives, and characters that end lines
- * besides LF. */
+/* Returns true for texts that the two readers may read differently: with tabs and byte order marks
+ * between tokens, `?` and tags in brackets, a comment right after the header of a block scalar,
+ * directives, and characters that end lines besides LF. */
 static bool is_odd(pdl_str s) {
     static const char *const marks[] = {"\t",       "\xef\xbb\xbf", "?",           "!", "%",
                                         "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};

@@ -28,7 +28,7 @@ static inline bool fuzz_build(void *user, const pdl_build_source *source, pdl_co
     return ok;
 }
 
-/* The text of the result, or of the error; "..." when it was not done in time. */
+/* Appends the text of the result or of the error, or "..." when the run did not end in time. */
 static inline void fuzz_run(pdl_code *code, pdl_interner *names, pdl_vref vars, pdl_buf *out) {
     pdl_run_options opt = {
         .names = names, .world = pdl_null_world(), .build = fuzz_build, .build_user = names};

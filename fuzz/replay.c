@@ -32,9 +32,9 @@ static const struct {
 
 static size_t n_run;
 
-/* With --change: the files, and what was done with them. */
+/* With --change: the time, the seed of the changes, and the contents of the files. */
 static struct {
-    double seconds; /* 0: no change is asked for */
+    double seconds; /* 0 without --change */
     uint64_t seed;
     PDL_VEC(pdl_buf) inputs;
 } change;
@@ -76,7 +76,7 @@ static pdl_str some_bytes(void) {
     return pdl_str_sub(from, at, n < from.n - at ? at + n : from.n);
 }
 
-/* A byte is replaced, a part removed, or a part of another input or a word put in. */
+/* Replaces a byte, removes a part, or inserts a word or a part of another input. */
 static void change_once(pdl_buf *b) {
     size_t at = below(b->len + 1), n = below(MAX_COPY);
     pdl_buf out = PDL_BUF;
@@ -104,7 +104,7 @@ static void keep_input(pdl_str bytes) {
     if (f) fclose(f);
 }
 
-static pdl_buf last; /* what runs; an abort writes it */
+static pdl_buf last; /* the input that runs; an abort writes it to a file */
 
 static void on_abort(int signal) {
     (void)signal;

@@ -51,7 +51,7 @@ static inline pdl_val fuzz_code_reply(uint32_t h) {
     return pdl_dict_putz(pdl_dict_putz(r, "rebound", pdl_dict_new(0)), "stdout", pdl_textz(""));
 }
 
-/* Absent: the effect is refused. */
+/* Returns the answer to an effect. Returns absent when the effect is refused. */
 static inline pdl_val fuzz_reply(pdl_effect_kind kind, uint32_t h) {
     switch ((int)kind) {
     case PDL_EFFECT_model: return h % 11 == 0 ? pdl_absent() : fuzz_model_reply(h);
@@ -134,7 +134,7 @@ static inline int fuzz_by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What was asked, in the order of the alphabet. */
+/* Appends the requests, sorted by their texts. */
 static inline void fuzz_world_asked(fuzz_world *w, pdl_buf *out) {
     if (w->asked.n) qsort(w->asked.p, w->asked.n, sizeof *w->asked.p, fuzz_by_text);
     for (size_t i = 0; i < w->asked.n; i++) {

@@ -85,8 +85,8 @@ typedef struct pdl_name_def {
 typedef struct pdl_checker pdl_scope_view;
 void pdl_scope_view_each(const pdl_scope_view *v, void (*fn)(void *user, const pdl_name_def *def),
                          void *user);
-/* Returns the type of an expression (without ${ }) at that place. Returns any when the expression
- * cannot be read. */
+/* Returns the type that an expression (without ${ }) has at the place of v. Returns pdl_ty_any when
+ * the expression cannot be read. */
 const pdl_ty *pdl_scope_view_type(pdl_scope_view *v, pdl_str expression);
 
 /* Functions that receive the findings of a check. Each may be NULL. The values that they get are

@@ -62,7 +62,8 @@ typedef struct pdl_checker {
  * expression, code block, function and iteration that it entered. */
 bool pdl_checker_ok(const pdl_checker *c);
 
-/* Keeps variables out of the frames of recursive functions. */
+/* A function with this attribute is not inlined, so its variables are not in the frame of the
+ * recursive function that calls it. */
 #define PDL_NOINLINE __attribute__((noinline))
 
 static inline pdl_arena *pdl_checker_arena(const pdl_checker *c) { return c->scope.arena; }
@@ -190,8 +191,8 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 
-/* These apply the rule norway (norway.c) to a block that is a scalar, to a key of data, to a
- * number, and to a number that becomes text. */
+/* The next functions apply the rule norway (norway.c) to a block that is a scalar, to a key of
+ * data, to a number, and to a number that becomes text. */
 void pdl_checker_norway_boolean(pdl_checker *c, const pdl_block *b);
 void pdl_checker_norway_key(pdl_checker *c, const pdl_node *key);
 void pdl_checker_norway_number(pdl_checker *c, const pdl_node *n);

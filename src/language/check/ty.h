@@ -105,7 +105,7 @@ static inline pdl_ty *pdl_ty_new(pdl_arena *a, pdl_ty t) {
     return x;
 }
 
-/* These make types. Functions without an arena return static types. */
+/* The next functions make types. */
 const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds);
 const pdl_ty *pdl_ty_of_value(pdl_arena *a, pdl_vref v);
 const pdl_ty *pdl_ty_of_spec(pdl_arena *a, const pdl_type *t);
@@ -121,7 +121,7 @@ const pdl_ty *pdl_ty_part(pdl_arena *a, const pdl_ty *t, uint32_t kind);
 const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t);
 
 static inline bool pdl_ty_is_unknown(const pdl_ty *t) { return t->kinds == PDL_TY_ANY; }
-/* Returns true when t has no other kinds than these. */
+/* Returns true when all kinds of t are in `kinds`. */
 static inline bool pdl_ty_is_only(const pdl_ty *t, uint32_t kinds) { return !(t->kinds & ~kinds); }
 
 /* Returns the type of the items of a loop over a value of type t. */

@@ -40,8 +40,9 @@ static void add_row(diff_script *s, char sign, pdl_str text) {
     *pdl_vec_push(&s->rows) = (edit_line){sign, text};
 }
 
-/* Returns the middle of the row for d edits. v has the rows for 0, 1, ... edits, one after another:
- * the furthest x on each diagonal from -d to d. */
+/* Returns the middle of the row for d edits. v has the rows for 0, 1, ... edits, one after another.
+ * The row has an entry for each diagonal from -d to d: how many lines of the old text d edits reach
+ * at most. */
 static int32_t *row_of(int32_t *v, int32_t d) { return v + (size_t)d * (size_t)d + (size_t)d; }
 
 static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
@@ -51,7 +52,7 @@ static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
 }
 
 /* Returns the number of edits between the n lines from a and the m lines from b, or -1 when there
- * are more than MAX_EDITS. Writes the furthest x to v. */
+ * are more than MAX_EDITS. Writes the rows of row_of to v. */
 static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, int32_t *v) {
     for (int32_t d = 0; d <= MAX_EDITS; d++) {
         const int32_t *prev = d ? row_of(v, d - 1) : NULL;

@@ -32,9 +32,9 @@ typedef enum {
     PDL_FT_COUNT
 } pdl_field_type;
 
-/* These columns of the table are used outside of the loader, the walk and the dump. When all fields
- * of a kind are trees and blocks, its blocks are compiled and checked by the forms of the fields.
- * So a new kind with such fields needs no code for that. */
+/* The columns `holds`, `opens` and `doc` are used outside of the loader, the walk and the dump. A
+ * kind whose fields are all trees and blocks is compiled and checked by the forms of its fields. So
+ * a new kind with such fields needs no code in the compiler and in the check. */
 
 /* Says what a field contains, for code that only has to find the trees and blocks in it. CONSTANT:
  * nothing that is evaluated. TREE: one tree. BLOCK and BLOCKS: one block, and a list or mapping of
@@ -61,8 +61,8 @@ typedef struct pdl_field_form {
 extern const pdl_field_form pdl_field_forms[PDL_FT_COUNT];
 
 /* A field is loaded, walked and dumped by its form and its offset alone, so a second field of a
- * form needs no code. The type of its member is therefore the type of the form, which is named
- * pdl_in_FORM, and nothing else in the tables names a C type. */
+ * form needs no code. The form of a field also decides the C type of its member, which is named
+ * pdl_in_FORM. */
 #define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) typedef type pdl_in_##name;
 #include "lang/field_types.def"
 #define PDL_MEMBER(type, member) pdl_in_##type member;
@@ -81,8 +81,8 @@ typedef struct pdl_block_rare {
 extern const pdl_block_rare pdl_block_no_rare;
 
 /* The common part of every block, and the first member `head` of each kind's struct. The members of
- * the rows HEAD of common.def come directly after `kind`, because the first of them fit into the
- * padding after it. */
+ * the rows HEAD of common.def come directly after `kind`, because the first of these members fit
+ * into the padding after `kind`. */
 #define C(where, part, member, key, type, when, doc) PDL_##where##_MEMBER(PDL_MEMBER(type, member))
 #define PDL_HEAD_MEMBER(text)                        text
 #define PDL_RARE_MEMBER(text)
@@ -91,7 +91,7 @@ struct pdl_block {
 #include "lang/common.def"
     pdl_loc loc; /* FILE:LINE of the block */
     const pdl_node *node;
-    /* Never NULL; pdl_block_no_rare when the block has none of these fields. */
+    /* Never NULL; pdl_block_no_rare when the block has none of the fields in pdl_block_rare. */
     const pdl_block_rare *rare;
 };
 #undef PDL_HEAD_MEMBER
@@ -132,7 +132,8 @@ typedef struct pdl_field {
     const char *doc;
 } pdl_field;
 
-/* These return all fields of blocks.def in order, the fields of one kind, and the common fields. */
+/* The next three functions return all fields of blocks.def in order, the fields of one kind, and
+ * the common fields. */
 const pdl_field *pdl_fields(size_t *n);
 const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n);
 const pdl_field *pdl_common_fields(size_t *n);

@@ -11,7 +11,8 @@
 
 #include "base/banned.h"
 
-/* Keeps variables out of the frames of recursive functions. */
+/* A function with this attribute is not inlined, so its variables are not in the frame of the
+ * recursive function that calls it. */
 #define PDL_NOINLINE __attribute__((noinline))
 
 typedef struct dumper {

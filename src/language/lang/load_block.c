@@ -494,7 +494,7 @@ static bool is_first_stranger(const pdl_node *n, const pdl_node *key) {
  * once, because a mapping may have very many such keys. */
 typedef struct mapping_facts {
     bool has_no_kind, is_general, is_plain, has_lang;
-    pdl_str names[96]; /* keys that the mapping may have and has not */
+    pdl_str names[96]; /* keys that the mapping may have but does not have */
     size_t n_names;
 } mapping_facts;
 

@@ -42,7 +42,8 @@ typedef struct load_branch {
     pdl_tree *tree; /* used when a part is not constant */
 } load_branch;
 
-/* Keeps variables out of the frames of recursive functions. */
+/* A function with this attribute is not inlined, so its variables are not in the frame of the
+ * recursive function that calls it. */
 #define PDL_NOINLINE __attribute__((noinline))
 
 typedef struct pdl_loader {
@@ -63,7 +64,7 @@ bool pdl_loader_spend(pdl_loader *l,
                       /* counts a node; returns false when the program has too many */
                       const pdl_node *n);
 
-/* These report problems. mark and n are the wrong part. */
+/* The next functions report problems. mark and n are the wrong part. */
 PDL_PRINTF(5, 6)
 pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark,
                           const char *fmt, ...);
@@ -83,16 +84,17 @@ void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
 /* Helps with a key that no known key is similar to: it may be a variable in the wrong place, or a
  * line of a text. */
 void pdl_loader_advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key, bool is_call);
-/* These return what PDL writes for a word of other tools, or NULL (word_advice.c). For
- * pdl_key_advice, the word is a key of a block of this kind; with `any`, the meaning of the word in
- * other kinds counts, too. For pdl_no_kind_advice, the word is a key of an object that is not a
- * block. For pdl_part_advice, the word is a key of an object that has the keys `known`. For
- * pdl_word_advice, the word is in a field that takes the words `known`. */
+/* The next functions return a hint about what PDL writes for a word of other tools, or NULL
+ * (word_advice.c). For pdl_key_advice, the word is a key of a block of this kind; with `any`, the
+ * meaning of the word in other kinds counts, too. For pdl_no_kind_advice, the word is a key of an
+ * object that is not a block. For pdl_part_advice, the word is a key of an object that has the keys
+ * `known`. For pdl_word_advice, the word is in a field that takes the words `known`. */
 const char *pdl_key_advice(int kind, pdl_str word, bool any);
 const char *pdl_no_kind_advice(pdl_str word);
 const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);
 const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known);
-/* Returns what to write for a value of the wrong form of this field, or NULL. */
+/* Returns a hint about how `field` is written, for a value n that has the wrong form. Returns NULL
+ * when there is no hint. */
 const char *pdl_form_advice(pdl_str field, const pdl_node *n);
 /* Reports a missing field. n is the mapping that lacks the field. It is called after the unknown
  * keys of n were reported, because one of them may be the misspelt field. */
@@ -143,8 +145,8 @@ const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
 const pdl_type *pdl_loader_type(pdl_loader *l, const pdl_pair *pair);
 
-/* These read classes of evaluated values (spec syntax 2.2) for PDL_FT_X*. With null_ok, null is
- * read as NULL. */
+/* The next functions read classes of evaluated values (spec syntax 2.2) for PDL_FT_X*. With
+ * null_ok, null is read as NULL. */
 const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);

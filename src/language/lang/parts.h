@@ -263,7 +263,8 @@ typedef struct pdl_contribute {
     pdl_loc loc;
     const pdl_node *node;
 } pdl_contribute;
-/* The whole list. The two usual entries are also flags, because every block reads them. */
+/* The list of `contribute`. The two usual entries are also flags, because every block reads
+ * them. */
 typedef struct pdl_contributes {
     bool given;           /* false for the default, [result, context] */
     bool result, context; /* the list has this entry */

@@ -25,7 +25,7 @@ typedef struct pdl_variable {
     const pdl_type *type;   /* used by PARAMETER; NULL without a type */
 } pdl_variable;
 
-/* Calls fn for each variable that b sets itself, in the order above. Names in `for` that are
+/* Calls fn for each variable that b sets itself, in the order of pdl_sets. Names in `for` that are
  * expressions are left out. The blocks inside of b are not visited. */
 void pdl_block_each_variable(const pdl_block *b, void (*fn)(void *user, const pdl_variable *v),
                              void *user);

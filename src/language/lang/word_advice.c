@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* Keys that PDL does not have in a block. A row whose key ends in a blank is about all keys that
- * begin with this text. ANY: the row is about every kind. */
+/* For the next table, whose rows are about keys that PDL does not have in a block. ANY: the row is
+ * about every kind. A key that ends in a blank represents all keys that begin with this text. */
 enum { ANY = -1, NONE = -2 /* no key says which kind of block it is */ };
 
 #define PARAMETER  "write it inside of `parameters: {...}`"
@@ -331,7 +331,7 @@ static const struct {
     {"json", "string", "leave `parser` out: a result is text"},
 };
 
-/* The forms of values: the form in the program is OBJECT, LIST or SCALAR. */
+/* The wrong form that a value has in the program. */
 enum { OBJECT = 1, LIST = 2, SCALAR = 4 };
 
 #define A_LIST                                                                                     \

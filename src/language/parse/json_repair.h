@@ -33,10 +33,10 @@ typedef struct pdl_rp {
     uint32_t values;                /* number of enclosing dicts whose value is being read */
     uint32_t keys;                  /* number of enclosing lists that are written in braces */
     pdl_rp_memo memo[PDL_RP_MEMOS]; /* indexed by ASCII byte */
-    /* the nearest occurrences that no backslash escapes, by ASCII byte */
+    /* the nearest unescaped occurrences, indexed by ASCII byte */
     pdl_rp_memo plain[PDL_RP_MEMOS];
     pdl_buf text; /* the token that is being read */
-    /* the number of closing quotes between an offset and a bracket */
+    /* count is the number of closing quotes from count_from on to the bracket at count_to */
     size_t count, count_from, count_to;
     bool count_known;
 } pdl_rp;
@@ -66,8 +66,8 @@ bool pdl_rp_item_is_key(pdl_rp *r);
  * at i. */
 size_t pdl_rp_quote(const pdl_rp *r, size_t i);
 
-/* These read tokens. The cursor is at the first byte (a quote; a letter; a digit, sign or point)
- * and moves past the token. */
+/* The next functions read tokens. The cursor is at the first byte (a quote; a letter; a digit, sign
+ * or point) and moves past the token. */
 pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place);
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place);
 /* returns false when the word was not a key and was skipped */

@@ -29,7 +29,7 @@ typedef enum {
 typedef struct pdl_yevent {
     pdl_yevent_kind kind;
     pdl_node_style style;
-    /* a SCALAR without a tag, which is resolved by its text; a SEQ or MAP without a tag */
+    /* true for an event without a tag; the type of such a SCALAR follows from its text */
     bool plain;
     bool explicit_doc;
     bool missing; /* the source does not have the event; recovery supposes it */

@@ -384,7 +384,7 @@ static bool are_different(const pdl_pair *p, uint32_t n) {
 
 /* Joins pairs with equal keys in place: the last value at the first position. Keys that cannot be
  * compared stay. Returns the number of pairs that remain. When pairs were joined, the entry after
- * these is the first repetition: the repeated key, and the equal key before it. */
+ * the remaining pairs is the first repetition: the repeated key, and the equal key before it. */
 static uint32_t join_equal(pdl_pair *p, uint32_t n) {
     uint32_t kept = 0;
     if (are_different(p, n)) return n;

@@ -75,7 +75,7 @@ static void fold_blanks(walk *w) {
     step(w, i - w->pos, lines == 1 ? 1 : lines - 1);
 }
 
-/* Reads a number of hexadecimal digits, k bytes ahead. */
+/* Reads a hexadecimal number that has `digits` digits and begins k bytes ahead. */
 static uint32_t hex_ahead(const walk *w, size_t k, size_t digits) {
     uint32_t cp = 0;
     for (size_t end = k + digits; k < end; k++) {
@@ -183,9 +183,8 @@ static void walk_block(walk *w, pdl_str text) {
         n = e - b;
         step(w, n, n);
         if (e >= w->s.n) break;
-        /* For this line end the text has a line end or a blank. It has nothing for the first of
-         * several line ends of a folded scalar.
-         */
+        /* The text has a line end or a blank for this line end. The text has nothing for the first
+         * of several line ends of a folded scalar. */
         char made = w->text < text.n ? text.p[w->text] : '\0';
         step(w, 1, made == '\n' || (made == ' ' && n) ? 1 : 0);
     }

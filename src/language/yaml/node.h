@@ -82,8 +82,8 @@ static inline pdl_loc pdl_node_loc(const pdl_node *n) {
 }
 
 /* Returns the place of bytes [from, to) of a scalar's text in the source, for the caret under a
- * part of an expression. It follows quoting, escapes, folding and indentation. When it cannot, it
- * returns the place of the whole scalar. */
+ * part of an expression. The function follows quoting, escapes, folding and indentation. When it
+ * cannot find the part, it returns the place of the whole scalar. */
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
 
 /* Makes the value of a scalar: null, bool, int, float, str, date, or bytes. The result is owned. A

@@ -42,9 +42,10 @@ pdl_str pdl_profile_nearest(pdl_str word);
  * to confined code. */
 bool pdl_profile_names_key(pdl_str name);
 
-/* Calls wrong for each problem of a profile, which may be `true`. key is the entry's key; it is
- * NULL when the value as a whole is not a profile. value is the wrong value; it is NULL when there
- * is no such key. should is a text such as "should be a list". */
+/* Calls `wrong` for each problem of a profile. The value `true` is a profile without problems. key
+ * is the entry's key; key is NULL when the value as a whole is not a profile. value is the wrong
+ * value; value is NULL when profiles do not have this key. should is a text such as "should be a
+ * list". */
 typedef void pdl_profile_wrong_fn(void *user, const pdl_node *key, const pdl_node *value,
                                   const char *should);
 void pdl_profile_check(const pdl_node *n, pdl_profile_wrong_fn *wrong, void *user);

@@ -30,8 +30,8 @@ typedef struct pdl_yframe {
     int32_t indent; /* column of a block collection */
 } pdl_yframe;
 
-/* These are before, inside and after documents. BARE is a document that begins without `---` and
- * must have content. */
+/* The positions before, inside and after documents. BARE is a document that begins without `---`
+ * and must have content. */
 typedef enum {
     PDL_YD_FIRST,
     PDL_YD_BARE,

@@ -194,8 +194,8 @@ pdl_yreader *pdl_yreader_new_tolerant(const pdl_source *src, pdl_yrecovery *rec,
 /* --- continuing ------------------------------------------------------------------------------- */
 
 /* Returns how many collections stay open when the next line has the content p in this column.
- * Returns -1 when the line fits none of them. Flow collections on top are closed in any case, so
- * two steps are enough. */
+ * Returns -1 when the line fits none of the first n collections. At most two of these are in one
+ * column, so two steps are enough. */
 static ptrdiff_t fitting(const pdl_yreader *r, size_t n, const char *p, int32_t column) {
     bool dash = *p == '-' && pdl_yblank_or_end(p + 1);
     bool key = !dash && (*p == '?' || is_key_line(p) || pdl_yis(*p, PDL_YC_WORD));

@@ -160,8 +160,8 @@ static uint32_t hex_escape(const char *p, uint32_t *n) {
     return cp;
 }
 
-/* Appends an escape. Two that are the halves of a surrogate pair are one character, as they are in
- * JSON; a single half is U+FFFD, because our texts are UTF-8. */
+/* Appends an escape. Two escapes that are the halves of a surrogate pair become one character, as
+ * in JSON. A single half becomes U+FFFD, because our texts are UTF-8. */
 static bool put_hex(pdl_yscan *s) {
     uint32_t n, low_n, digits = *s->pos == 'x' ? 2 : *s->pos == 'u' ? 4 : 8;
     uint32_t cp = hex_escape(s->pos - 1, &n);

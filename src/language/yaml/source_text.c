@@ -95,8 +95,8 @@ static bool refused(pdl_str s, size_t i) {
     return c == 0xef && d == 0xbf && (unsigned char)s.p[i + 2] >= 0xbe;
 }
 
-/* Returns true when none of these BLOCK bytes has to be checked. Compilers turn this loop into
- * vector instructions. */
+/* Returns true when none of the BLOCK bytes from p on has to be checked. Compilers turn this loop
+ * into vector instructions. */
 enum { BLOCK = 64 };
 static bool is_ordinary(const char *p) {
     unsigned char odd = 0;

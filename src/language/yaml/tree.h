@@ -115,8 +115,8 @@ static inline const pdl_ytree_node *pdl_ytree_node_of(const pdl_ytree *t, pdl_yt
     return id == PDL_YTREE_NONE ? NULL : &t->nodes[id];
 }
 
-/* Returns the index of the first token that ends after off; n_tokens when there is none. A token
- * that contains off begins at or before it. */
+/* Returns the index of the first token that ends after off; n_tokens when there is none. That token
+ * contains off only if it begins at or before off. Otherwise off is between two tokens. */
 size_t pdl_ytree_token_at(const pdl_ytree *t, uint32_t off);
 
 /* Returns the innermost node with outer <= off <= end, or PDL_YTREE_NONE. When two nodes touch at

@@ -151,8 +151,8 @@ static double cached_of(pdl_vref usage) {
     return amount(pdl_dict_getz(usage, "prompt_cache_hit_tokens"), &n) ? n : 0;
 }
 
-/* Returns how many tokens of the prompt were written into a cache. Anthropic's name is that of all
- * dialects here; gateways have two others. */
+/* Returns how many tokens of the prompt were written into a cache. All dialects here use
+ * Anthropic's name of this count. Gateways use two other names. */
 static double written_of(pdl_vref usage) {
     static const char *const names[] = {"cache_creation_tokens", "cache_write_tokens"};
     pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details");

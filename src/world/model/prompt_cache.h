@@ -24,8 +24,9 @@ typedef struct pdl_prefix_facts {
     int64_t least, step;
     /* how many marks a request may have; 0 when the cache finds beginnings without marks */
     unsigned marks;
-    /* After how many seconds without use a beginning may be dropped: kept usually, longer when the
-     * request asks for a longer time. 0 means unknown, or that no request can ask for more. */
+    /* After how many seconds without use a beginning may be dropped: `kept` seconds, or `longer`
+     * seconds when the request asks for a longer time. kept is 0 when the time is unknown; longer
+     * is 0 when no request can ask for it. */
     int64_t kept, longer;
     /* the parameter by which a request asks for the longer of these times; NULL when no request
      * can */
@@ -36,7 +37,8 @@ typedef struct pdl_prefix_facts {
  * the table gets the facts of an unknown cache. */
 const pdl_prefix_facts *pdl_prefix_facts_of(pdl_str provider);
 
-/* Returns how many of `tokens` shared tokens at the beginning the provider's cache finds. */
+/* Two requests begin with the same `tokens` tokens. Returns how many of these tokens the provider's
+ * cache finds. */
 int64_t pdl_prefix_found(const pdl_prefix_facts *f, int64_t tokens);
 
 /* Returns how many seconds the provider keeps a request after its last use; 0 when that is not
@@ -47,7 +49,7 @@ int64_t pdl_prefix_kept(pdl_str provider, pdl_vref body);
  * needs no marks, or the part ends with a mark. */
 bool pdl_prefix_ends(pdl_str provider, pdl_vref part);
 
-/* Returns a request without its marks, for comparing requests. Takes body. */
+/* Returns `body`, a request, without its marks, so that requests can be compared. Takes body. */
 pdl_val pdl_prefix_unmarked(pdl_str provider, pdl_val body);
 
 #endif

@@ -17,12 +17,12 @@ enum {
     PDL_Q_OPENAI_NAMES = 1u << 1,
     PDL_Q_ORG = 1u << 2,          /* organization header */
     PDL_Q_NO_USAGE_OPT = 1u << 3, /* no stream_options */
-    PDL_Q_MAX_TOKENS = 1u << 4,   /* the service calls max_completion_tokens max_tokens */
-    PDL_Q_RANDOM_SEED = 1u << 5,  /* the service calls seed random_seed */
-    /* the service calls tool_choice required "any"; a named function cannot be requested */
+    PDL_Q_MAX_TOKENS = 1u << 4,   /* max_completion_tokens is sent as max_tokens */
+    PDL_Q_RANDOM_SEED = 1u << 5,  /* seed is sent as random_seed */
+    /* tool_choice "required" is sent as "any"; a named function cannot be requested */
     PDL_Q_CHOICE_ANY = 1u << 6,
-    PDL_Q_CHOICE_AUTO = 1u << 7,  /* the service knows only tool_choice auto and none */
-    PDL_Q_CHOICE_TEXT = 1u << 8,  /* tool_choice required becomes a user message */
+    PDL_Q_CHOICE_AUTO = 1u << 7,  /* tool_choice is only auto or none */
+    PDL_Q_CHOICE_TEXT = 1u << 8,  /* tool_choice "required" becomes a user message */
     PDL_Q_NO_NAME = 1u << 9,      /* the service knows `name` only in tool messages */
     PDL_Q_FLAT = 1u << 10,        /* content lists are sent as strings */
     PDL_Q_FORCED_TOOL = 1u << 12, /* a schema is sent as a forced tool */
@@ -87,7 +87,8 @@ const char *pdl_env_get(const pdl_env *env, const char *name);
 /* Returns the value of the variable <PREFIX><end> of a provider, for example
  * OLLAMA_CHAT_API_BASE. Returns NULL when it is not set. */
 const char *pdl_provider_env(const struct pdl_provider *p, const char *end, const pdl_env *env);
-/* Puts the name of this variable, whose value is wrong, before the message of err. */
+/* Puts the name of the variable <PREFIX><end> before the message of err, which says why the value
+ * of the variable is wrong. */
 void pdl_provider_name_env(const struct pdl_provider *p, const char *end, pdl_err *err);
 
 /* Returns the first setting that is a non-empty text. names are separated by blanks: parameters in

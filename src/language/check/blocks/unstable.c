@@ -2,10 +2,10 @@
  * change. From such a value on, prompt caches of models find nothing (spec know 1).
  *
  * What is read: the input of a model, system messages, and the texts that a list contributes to the
- * context before its first model block without an input. A text does not change when the program
- * writes it out, in the prompt or in a variable. Texts one after the other are one run of text, as
- * long as they go into one message or have no role; branches, loops and messages of an array begin
- * a separate run, because what is before them may be absent.
+ * context before its first model block without an input. A text counts as unchanging when it is
+ * written literally in the program, in the prompt or in a variable. Texts one after the other are
+ * one run of text, as long as they go into one message or have no role; branches, loops and
+ * messages of an array begin a separate run, because what is before them may be absent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

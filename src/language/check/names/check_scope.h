@@ -66,8 +66,8 @@ pdl_binding *pdl_scope_binding(const pdl_scope_state *s, pdl_str name);
 const pdl_ty *pdl_scope_type(const pdl_scope_state *s, const pdl_binding *b);
 /* Forgets what is known of the value of a name. */
 void pdl_scope_forget(pdl_scope_state *s, pdl_str name, bool narrow);
-/* Records that the value of a name was changed in place, so that only its kind is known. This holds
- * in all branches. */
+/* Records that the value of a name was changed in place, so that only its kind is known. A change
+ * in one branch counts for all branches. */
 void pdl_scope_changed(pdl_scope_state *s, pdl_str name);
 
 /* Returns the current binding of the name that log entry i defined. */

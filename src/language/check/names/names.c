@@ -238,12 +238,12 @@ static void suggest(pdl_checker *c, const seen *s, pdl_diag *d, pdl_loc mark, pd
     pdl_buf_fini(&other);
 }
 
-/* Finds out whether an expression fails whenever it reads a name that is not defined. */
+/* Finds out whether an expression must fail when the name is not defined. */
 typedef struct need {
     pdl_str name;
     struct {
         uint32_t start, end;
-    } part[32]; /* the parts that may go unread, or accept a name without a value */
+    } part[32]; /* the parts that may not be evaluated, or that accept a name without a value */
     uint32_t n;
     bool found; /* the name is read outside of these parts */
 } need;
@@ -255,7 +255,7 @@ static void add_part(need *d, const pdl_xnode *x) {
         d->part[d->n].start = x->start;
         d->part[d->n].end = x->end;
     }
-    d->n++; /* one more than MAX: there are too many parts to say anything */
+    d->n++; /* n is MAX + 1 when there are too many parts; the name then does not count as needed */
 }
 
 static void find_parts(void *user, const pdl_xnode *x) {

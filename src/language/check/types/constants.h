@@ -1,8 +1,8 @@
 /* constants.h -- computes operators and calls whose operands are known, with the code that a run
  * uses. Private to check. Some failures cannot be expressed by the tables of types (`"%d" % "a"`,
- * `[1, "a"] | sort`, `range(1, 5, 0)`). These fail in the check as they would fail in the run, with
- * the same words. The result of an operation that succeeds is known to the rest of the check. Large
- * operands are not computed, so that a check of a hostile program stays short.
+ * `[1, "a"] | sort`, `range(1, 5, 0)`). These operations fail in the check as they would fail in
+ * the run, with the same words. The result of an operation that succeeds is known to the rest of
+ * the check. Large operands are not computed, so that a check of a hostile program stays short.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +12,8 @@
 #include "check/call_signature.h"
 #include "expr/expr.h"
 
-/* These return the type of the result with its value. They return NULL when the result is unknown,
- * or when the operation fails and err is set. */
+/* The next functions return the type of the result with its value. They return NULL when the result
+ * is unknown, or when the operation fails and err is set. */
 const pdl_ty *pdl_fold_unary(pdl_arena *a, pdl_xop op, const pdl_ty *x, pdl_err *err);
 const pdl_ty *pdl_fold_binary(pdl_arena *a, pdl_xop op, const pdl_ty *x, const pdl_ty *y,
                               bool lenient, pdl_err *err);
@@ -24,7 +24,8 @@ const pdl_ty *pdl_fold_call(pdl_arena *a, const pdl_native *row, const pdl_sig_a
  * absent. */
 const pdl_ty *pdl_fold_item(pdl_arena *a, const pdl_ty *x, pdl_vref key, pdl_val *missing);
 
-/* These make literals of expressions. They return NULL when a part is unknown. */
+/* The next functions return the types of literals in expressions. They return NULL when a part is
+ * unknown. */
 const pdl_ty *pdl_fold_sequence(pdl_arena *a, const pdl_ty *const *items, size_t n, bool tuple);
 const pdl_ty *pdl_fold_object(pdl_arena *a, const pdl_ty *const *keys, const pdl_ty *const *values,
                               size_t n);

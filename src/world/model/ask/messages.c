@@ -128,7 +128,7 @@ bool pdl_message_is_mark(pdl_vref key, pdl_vref v) {
 }
 
 /* Returns true for a member that replies bring inside of a call or of its function, and that is not
- * sent back. Google's models and gateways to them want the mark of a thought back. */
+ * sent back. The signature of a thought is sent back to services that may have Google's models. */
 static bool is_brought_by_call(pdl_vref key, pdl_vref v, const wish *w) {
     static const char *const keys[] = {
         "index",  "provider_specific_fields", "extra_content", "thought_signature",
@@ -137,7 +137,7 @@ static bool is_brought_by_call(pdl_vref key, pdl_vref v, const wish *w) {
     return is_known && !(w->traits & PDL_TRAIT_GOOGLE && pdl_message_is_mark(key, v));
 }
 
-/* Returns an object without the members of is_brought_by_call. */
+/* Returns v without the members for which is_brought_by_call returns true. */
 static pdl_val without_brought(pdl_vref v, const wish *w) {
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
@@ -192,8 +192,8 @@ static bool all_go_back(pdl_vref m, size_t i, const wish *w) {
     return true;
 }
 
-/* Returns true for {image_url: text}, which services do not accept; it is rewritten to
- * {image_url: {url: text}}. */
+/* Returns true for a part {image_url: text}. Services do not accept this form, so the part is
+ * rewritten to {image_url: {url: text}}. */
 static bool is_short_image(pdl_vref part) {
     return pdl_text_is(pdl_dict_getz(part, "type"), "image_url") &&
            pdl_is_str(pdl_dict_getz(part, "image_url"));

@@ -9,14 +9,14 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* Returns OpenAI's form of the list (spec providers 4.5; execution 8.2, R16): without pdl__defsite
- * and null contents. A content becomes a text or a list of typed parts; any other value becomes its
- * JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT, and PDL_Q_TAKES_... for the members of replies that
- * the service accepts. traits: PDL_TRAIT_... of the model. Messages that need no change are
- * shared. */
+/* Returns `messages` in OpenAI's form (spec providers 4.5; execution 8.2, R16), without
+ * pdl__defsite and without null contents. A content becomes a text or a list of typed parts. Any
+ * other value becomes its JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT, and PDL_Q_TAKES_... for the
+ * members of replies that the service accepts. traits: PDL_TRAIT_... of the model. Messages that
+ * need no change are shared. */
 enum {
     PDL_TRAIT_DEVELOPER = 1, /* knows the role developer, which otherwise becomes system */
-    PDL_TRAIT_GOOGLE = 2,    /* wants the mark of its thought back in calls */
+    PDL_TRAIT_GOOGLE = 2,    /* wants the signatures of its thoughts back in calls */
 };
 pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, unsigned traits);
 

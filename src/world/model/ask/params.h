@@ -75,7 +75,7 @@ typedef struct pdl_param_rules {
     bool checks_sampling;
 } pdl_param_rules;
 
-/* The rules of an array, with the place `rest` of the other parameters. */
+/* The rules of an array. Parameters without a rule go to `to`. */
 #define PDL_PARAM_RULES(array, to)                                                                 \
     (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to, false})
 /* The rules of an array for a service that checks the parameters of sampling. */
@@ -87,7 +87,7 @@ typedef struct pdl_param_rules {
 PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rules *rules, pdl_val *top,
                                pdl_val *inner, pdl_err *err);
 
-/* The family of an OpenAI model, by its name after an optional prefix. */
+/* The family of an OpenAI model. The name of the model, after an optional prefix, decides. */
 typedef enum { PDL_FAMILY_PLAIN, PDL_FAMILY_O, PDL_FAMILY_GPT5 } pdl_family;
 pdl_family pdl_params_family(pdl_str name);
 

@@ -15,7 +15,7 @@
  * schema has no strict form. */
 pdl_val pdl_strict_form(pdl_vref schema, bool *nullable);
 
-/* Returns true when a schema has this form already. */
+/* Returns true when a schema is in the strict form already. */
 bool pdl_strict_is_form(pdl_vref schema);
 
 /* Turns an answer to the strict form (taken) into an answer to the schema: optional properties

@@ -72,7 +72,7 @@ pdl_vref pdl_structured_schema(pdl_vref response_format);
 pdl_val pdl_structured_tool(pdl_vref schema);
 pdl_val pdl_structured_choice(void);
 
-/* Returns the schema without the keywords named (NULL ends the list), at every level. */
+/* Returns the schema without `keywords`, at every level. NULL ends the list of keywords. */
 pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords);
 
 /* Returns true when a message contains the word json, which services with plain json_object mode

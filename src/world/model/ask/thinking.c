@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* The models whose name has the part `name`, then a version that is not before major.minor, and the
- * part `also`. */
+/* Selects models by their names. The name has the part `name`, directly after this part a version
+ * of at least major.minor, and the part `also` anywhere. */
 typedef struct since {
     const char *name;
     int major, minor;

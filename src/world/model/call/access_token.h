@@ -30,7 +30,7 @@ typedef struct pdl_token_wait {
 /* Returns the token for id from url while the token is valid; an empty slice when there is no valid
  * token. Borrowed. */
 pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str id);
-/* Exchanges the key by posting form, and notifies w. Never calls back from inside. */
+/* Exchanges the key by posting form, and notifies w after this function has returned. */
 void pdl_token_acquire(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w);
 /* Ends the wait. w is not notified any more. */
 void pdl_token_cancel(pdl_token_wait *w);

@@ -176,8 +176,9 @@ static void on_done(void *user, const pdl_http_reply *r) {
         pdl_call_read_reply(c, r);
 }
 
-/* Adds the header Idempotency-Key, by which the service recognises a repeated request. The sender
- * of the effect chooses the name, which reveals nothing about the program. */
+/* Adds the header Idempotency-Key, by which the service recognises a repeated request. The value of
+ * the header is a name that the sender of the effect makes. This name reveals nothing about the
+ * program. */
 static void put_name(pdl_call *c) {
     char name[33];
     /* the program sets the header itself */

@@ -63,7 +63,7 @@ typedef enum pdl_call_state {
     PDL_CALL_NEW,
     PDL_CALL_WRITING,      /* the request is written: route, parameters, headers, body */
     PDL_CALL_MOCKING,      /* mock_response answers, or mock_timeout waits */
-    PDL_CALL_AWAITS_FIRST, /* waits for the answer to a call that begins alike */
+    PDL_CALL_AWAITS_FIRST, /* waits for the answer to a call whose request begins alike */
     PDL_CALL_AWAITS_TOKEN, /* the key is exchanged for a token */
     PDL_CALL_AWAITS_SLOT,  /* waits for a rate slot */
     PDL_CALL_SENT,         /* a transfer is open; no part of the answer was interpreted yet */

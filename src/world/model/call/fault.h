@@ -37,8 +37,8 @@ void pdl_fault_of_limit(pdl_http_limit limit, pdl_fault *out);
 void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out);
 /* Makes the fault of an error event, whose text may be JSON. */
 void pdl_fault_of_text(int status, pdl_str text, pdl_fault *out);
-/* Returns the code or status of an error object, a number or a text of digits, when it is a status
- * of a failure (400..599); else 0. */
+/* Returns the code or status in an error object if it is the status of a failure (400..599), as a
+ * number or as a text of digits. Returns 0 otherwise. */
 int pdl_fault_code(pdl_vref json);
 /* Makes the fault of an error that libpdl found. Takes its content. */
 void pdl_fault_of_err(pdl_err *err, int status, pdl_fault *out);

@@ -51,10 +51,11 @@ double pdl_call_seconds_left(const pdl_call *c);
 
 /* --- prefix_first.c --------------------------------------------------------------------------- */
 
-/* Computes c->beginning from the body. Called before marks are added to the body. */
+/* Computes c->beginning from the body. Called before marks for the prompt cache are added to the
+ * body. */
 void pdl_follow_read(pdl_call *c, pdl_vref body);
-/* Returns true when c now has to wait for a call that begins alike. When the wait is over, the
- * timer of c sends c. */
+/* Returns true when c now has to wait for a call whose request begins alike. When the wait is over,
+ * the timer of c sends c. */
 bool pdl_follow_waits(pdl_call *c);
 /* Ends the wait of c for another call. */
 void pdl_follow_leave(pdl_call *c);

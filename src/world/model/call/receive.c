@@ -493,8 +493,8 @@ static pdl_val why_failed(const pdl_call *c, pdl_vref raw) {
     return says_more || !pdl_reply_is_empty(raw) ? pdl_absent() : pdl_keep(d->suspect);
 }
 
-/* Makes the fault of the event that explains why there is no answer: it is a failure, or it has
- * content that cannot be read. */
+/* Makes the fault of `why`, the event that explains why there is no answer. This event reports a
+ * failure, or has content that cannot be read. */
 static void set_why(pdl_vref why, int status, pdl_fault *f) {
     pdl_fault_fini(f);
     if (pdl_peer_fails_within(why)) {

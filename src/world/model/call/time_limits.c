@@ -54,7 +54,7 @@ static bool read_item(pdl_str item, layer *l) {
     return false;
 }
 
-/* Adds the name that is most like that of a wrong item. */
+/* Adds a hint with the name of the limit that is most like the name in the wrong item. */
 static void advise_name(pdl_str item, pdl_err *err) {
     size_t eq = pdl_str_find(item, PDL_STR("="), 0);
     pdl_str names[N_LIMITS], name = pdl_str_trim(pdl_str_sub(item, 0, eq));

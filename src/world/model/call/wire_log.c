@@ -42,7 +42,8 @@ static void send_entry(const pdl_call *c, pdl_buf *entry) {
     pdl_buf_fini(entry);
 }
 
-/* Returns the given labels when the policy hides a value that has them, or else none. */
+/* Returns `label` when the policy hides a value with these labels. Otherwise returns 0, the set
+ * without labels. */
 static pdl_label hidden_of(const pdl_call *c, pdl_label label) {
     const pdl_redaction *m = c->calls->opt.redaction;
     return m && m->labels && pdl_redaction_covers(m, label) ? label : 0;

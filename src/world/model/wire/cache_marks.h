@@ -15,8 +15,8 @@ pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool
 
 /* Returns true when a request has marks. *is_long: one of them is kept longer than usual. */
 bool pdl_marks_are_in(const pdl_mark_form *f, pdl_vref body, bool *is_long);
-/* Returns true when the last block of a part of a request is marked: a message, or the member that
- * has the tools or the system prompt. */
+/* part is a message, or the member of a request that has the tools or the system prompt. Returns
+ * true when the last block of part is marked. */
 bool pdl_marks_end(const pdl_mark_form *f, pdl_vref part);
 
 /* Removes all marks. Takes body and returns it. */

@@ -10,8 +10,8 @@
 #include "base/banned.h"
 
 /* Returns the prompt: one text when there is a template; otherwise the contents. A single content
- * is sent as a text, several as a list, as the reference does (a service takes them as several
- * prompts; conformance/providers/other-text-completion-openai.json). */
+ * is sent as a text. Several contents are sent as a list, which services take as several prompts;
+ * the reference does the same (conformance/providers/other-text-completion-openai.json). */
 static pdl_val prompt_of(const pdl_ask *a) {
     size_t n = pdl_is_list(a->messages) ? pdl_list_len(a->messages) : 0;
     pdl_val list = pdl_list_new(n);

@@ -495,8 +495,9 @@ static void add_candidate(pdl_vref c, pdl_reply_builder *d) {
     add_logprobs(get(c, "logprobsResult", NULL), d);
 }
 
-/* Makes an error of a prompt that the service refused: an answer without candidates, which gives
- * the reason. When there are candidates, the reason only explains why the text ends. */
+/* Makes an error of an answer without candidates, which means that the service refused the prompt.
+ * The answer gives the reason. When there are candidates, the reason only explains why the text
+ * ends. */
 static void add_block(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref feedback = get(json, "promptFeedback", "prompt_feedback"),
              reason = get(feedback, "blockReason", "block_reason"),

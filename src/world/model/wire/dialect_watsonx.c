@@ -165,7 +165,7 @@ static bool is_limit(pdl_vref reason) {
     return pdl_is_str(reason) && PDL_STR_IN(pdl_str_get(reason), limits);
 }
 
-/* Replaces the reasons of the choices that mean a limit by `length`. Takes raw. */
+/* Replaces each finish reason that means a limit by `length`. Takes raw. */
 static pdl_val with_limits(pdl_val raw) {
     pdl_vref choices = pdl_member(raw, "choices");
     bool any = false;

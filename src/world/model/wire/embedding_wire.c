@@ -64,8 +64,8 @@ static pdl_val usage_of(int64_t prompt, int64_t total) {
     return pdl_dict_putz(u, "total_tokens", pdl_int(total < 0 ? prompt : total));
 }
 
-/* Returns the vector of the i-th item of a list of objects under this name, or the item itself
- * (name NULL). */
+/* Returns the vector of the i-th item: the member `name` of the item, or the item itself when name
+ * is NULL. */
 static pdl_vref item_at(pdl_vref list, size_t i, const char *name) {
     pdl_vref x = pdl_list_at(list, i);
     return name ? get(x, name) : x;

@@ -232,8 +232,8 @@ bool pdl_reply_content_is_parts(pdl_vref content) {
     return pdl_is_list(content) && pdl_list_len(content) > 0;
 }
 
-/* Replaces a content in parts by its text; its thoughts and images become members of the
- * message. */
+/* Replaces a content that consists of parts by the text of the parts. The thoughts and images among
+ * the parts become members of the message. */
 static pdl_val without_parts(pdl_val m) {
     static const char *const beside[] = {"content", "reasoning_content", "refusal", "images"};
     pdl_vref content = pdl_dict_getz(m, "content");
