@@ -78,8 +78,8 @@ void pdl_emit_self(pdl_emit *e, const pdl_xnode *root);
 void pdl_emit_target(
     pdl_emit *e, const pdl_xnode *t); /* moves the top of the stack to a target of an assignment */
 void pdl_emit_for(pdl_emit *e, const pdl_xnode *x);
-/* Adds SCOPE_RESTORE after the instructions from `from` on. Changes by methods of outer variables
- * (`xs.append(x)`) remain. */
+/* Adds SCOPE_RESTORE after the instructions from `from` on. Changes that a method makes to an outer
+ * variable (`xs.append(x)`) remain. */
 void pdl_emit_scope_restore(pdl_emit *e, uint32_t from);
 /* Returns true when the instructions from `from` on leave their variables in the scope. The
  * variables are put into bound, unless it is NULL. */

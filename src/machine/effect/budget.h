@@ -65,13 +65,14 @@ void pdl_budget_set_earlier(pdl_budget *b, const uint64_t *earlier_ns);
 pdl_budget *pdl_budget_keep(pdl_budget *b); /* b may be NULL */
 void pdl_budget_drop(pdl_budget *b);        /* b may be NULL */
 
-/* Reads some of "calls=10,tokens=5000,cost=0.5,seconds=60". Errors: usage, naming what is accepted.
+/* Reads limits, such as "calls=10,tokens=5000,cost=0.5,seconds=60", into `limit`. Errors: usage,
+ * naming what is accepted.
  */
 PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err);
 
 /* Returns true when e is about b or an enclosing budget: another attempt inside of b is useless
- * then. An error of kind budget names its budget, so that a replay, which counts nothing, also
- * finds it. */
+ * then. An error of kind budget names its budget. So a replay, which counts nothing, also knows
+ * which budget is used up. */
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 /* Fills err with the error that the limit of an item in b is reached. why is the message, such as
  * "the budget of 3 calls is spent". Always returns false. */

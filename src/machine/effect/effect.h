@@ -39,7 +39,7 @@ typedef struct pdl_effect pdl_effect;
 
 /* How the code of an effect calls a PDL function (declared here and implemented by vm). start
  * begins a call of `func` with arguments, which it takes; `done` is called when the call has ended.
- * The worker uses it for callbacks from Python. */
+ * The worker uses pdl_call_in for callbacks from Python. */
 typedef struct pdl_call_done {
     void (*fn)(void *user, pdl_val result /* taken; absent on failure */, const pdl_err *err);
     void *user;
@@ -83,9 +83,9 @@ typedef struct pdl_effect_sink {
 } pdl_effect_sink;
 
 /* Counts the requests of an effect, so that the service recognises a request that is sent again
- * after a crash. name gives the text of its Idempotency-Key (32 hex digits and a NUL) when a
- * request is sent; answered gets the status of each whole answer. `part` is the number of the
- * request when the effect is sent in several requests. */
+ * after a crash. `name` gives the Idempotency-Key of a request that is sent (32 hex digits and a
+ * NUL). `answered` gets the status of each whole answer. `part` is the number of the request when
+ * the effect is sent in several requests. */
 typedef struct pdl_sender {
     void *user;
     void (*name)(void *user, uint32_t effect, uint32_t part, char out[33]);
@@ -145,9 +145,9 @@ typedef struct pdl_effect_at {
 pdl_effect *pdl_effect_new(pdl_effect_kind kind, pdl_effect_at from, pdl_val request /* taken */,
                            pdl_effect_sink sink);
 void pdl_effect_free(pdl_effect *e);
-/* Makes the same effect for the next world, which frees it; its answer goes to sink. The caller
- * keeps e and answers it. No other code copies the struct, because only this function knows what it
- * owns. */
+/* Makes a copy of e for the next world, which frees the copy. The answer to the copy goes to sink.
+ * The caller keeps e and answers it. No other code copies the struct, because only this function
+ * knows which members are owned. */
 pdl_effect *pdl_effect_forward(const pdl_effect *e, pdl_effect_sink sink);
 
 /* The traits of a kind; effects.def explains them. */

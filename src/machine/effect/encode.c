@@ -1,11 +1,11 @@
 /* encode.c -- see effect.h: writes any value as JSON text and reads it back.
  *
  * JSON values are written unchanged, views as lists, functions and objects of templates as their
- * text. Any other value is an object whose first member "$pdl" is its kind. So is a dict that has a
- * key "$pdl", or a key that is not a string; otherwise a reader could not distinguish it. Labels
- * are not written, except the labels of a reply that a reader cannot compute from its kind and
- * request. A context is written as its messages in order, so independent groups of messages are
- * read back as one sequence.
+ * text. Any other value is an object whose first member "$pdl" is its kind. A dict that has a key
+ * "$pdl", or a key that is not a string, is written as such an object, too; otherwise a reader
+ * could not distinguish it. Labels are not written, except the labels of a reply that a reader
+ * cannot compute from its kind and request. A context is written as its messages in order, so
+ * independent groups of messages are read back as one sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -70,8 +70,8 @@ void pdl_secrets_note_page(pdl_secrets *s, pdl_vref request);
 
 /* Returns true for parameters of a model whose value is secret: those of control.def. */
 bool pdl_is_secret_parameter(pdl_str name);
-/* Returns true for names of parameters and headers whose values do not belong to the question
- * (api_key, token, ...authorization..., ...key...). */
+/* Returns true for names of parameters and headers whose values are keys (api_key, token,
+ * ...authorization..., ...key...). The canonical form of a request has no such values. */
 bool pdl_is_secret_key(pdl_str name);
 /* Returns true for all headers except some well-known headers that have no key. */
 bool pdl_is_secret_header(pdl_str name);
@@ -82,15 +82,15 @@ void pdl_address_put(pdl_str url, pdl_buf *out);
 /* --- redaction (redact.c) --------------------------------------------------------------------- */
 
 void pdl_redact_text(const pdl_secrets *s, pdl_str text, pdl_buf *out);
-/* Calls fn for each occurrence of a secret in text. found is the secret as it is written there. */
+/* Calls fn for each occurrence of a secret in text. found is the secret as it is written in
+ * text. */
 void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *user, pdl_str found),
                          void *user);
 /* Redacts a text that was cut. When the text ends with the first characters of a secret, these are
  * redacted, too. */
 void pdl_redact_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out);
-/* Redacts all texts in lists and dicts, also keys, and replaces texts at secret places. Parts that
- * are nested deeper than JSON may be do not change. Takes v. Returns null when the walk was
- * cancelled. */
+/* Redacts all texts in lists and dicts, also keys, and replaces texts at secret places. Parts below
+ * the maximum depth of JSON do not change. Takes v. Returns null when the walk was cancelled. */
 pdl_val pdl_redact_val(const pdl_secrets *s, pdl_val v);
 
 /* Redacts a text that arrives in pieces. The possible beginning of a secret is held back, a few

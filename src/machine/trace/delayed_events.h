@@ -3,8 +3,8 @@
  * A page that shows a run needs its trace when the run is over. When each event was folded at once,
  * a run without requests took four times as long. So the parts of an event that the fold needs are
  * only kept, which takes a few dozen instructions. They are folded when the trace is requested.
- * When a run makes more events than may be kept, the oldest ones are folded while it runs, as many
- * as are new. So no event waits until very many others are folded.
+ * When a run makes more events than may be kept, the oldest ones are folded while it runs, one
+ * chunk at a time. So no single event waits until very many others are folded.
  *
  * Values are kept, not copied. So they live longer than the run needs them. The amount is limited:
  * by the bytes of texts, and by the number of values with very many parts. A value that is outside

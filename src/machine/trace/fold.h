@@ -33,8 +33,8 @@ void pdl_fold_redact(pdl_fold *f, const pdl_redaction *redaction);
  * of messages are whole. Called before the first event. */
 void pdl_fold_whole(pdl_fold *f);
 
-/* Marks the trace as that of a replay, whose times are those of the recording, as `pdl__replayed`
- * of the outermost block. Called before the first event. */
+/* Marks the trace as the trace of a replay: the outermost block gets `pdl__replayed`. The times in
+ * such a trace are the times of the recording. Called before the first event. */
 void pdl_fold_replayed(pdl_fold *f);
 
 /* Makes the trace name the origins of values, as `pdl__labels`; put appends the name of one origin.

@@ -214,7 +214,7 @@ void pdl_fold_note_dropped(fold_node *n, const fold_node *last) {
 }
 
 /* Takes n and the nodes below n out of the tree and frees them. A node that is still running, or is
- * in the queue, is freed later. C depth: FOLD_DEEPEST. */
+ * in the queue, is freed later. The C stack is at most FOLD_DEEPEST levels deep. */
 static void give_up(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;

@@ -5,7 +5,7 @@
  * length. HOLE_WRITTEN is a block that was not executed at this position. The hole will show the id
  * of the block's last execution, which is known only at the end; it contains an index of
  * pdl_fold.written. HOLE_TAKEN says whether a case of a match was taken, which is also known only
- * at the end. In the tree of a node that is being written holes are objects of a private class,
+ * at the end. In the tree of a node that is being written, holes are objects of a private class,
  * which no program can make.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -179,7 +179,7 @@ fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /
 void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value);
 /* Called after the facts from index `keep` on were removed. Other facts may have moved. */
 void pdl_fold_facts_cut(fold_node *n, size_t keep);
-/* Adds up what n and its parts used. C depth: FOLD_DEEPEST. */
+/* Adds up what n and its parts used. The C stack is at most FOLD_DEEPEST levels deep. */
 fold_usage pdl_fold_usage_of(const fold_node *n);
 /* Drops the facts and the context of n. */
 void pdl_fold_forget_values(fold_node *n);
@@ -193,7 +193,7 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n);
 /* Appends the JSON of a block that was not executed, in its state at the end. */
 PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out,
                                     pdl_err *err);
-/* Makes the text of a call, whose body n was written. An expression has called the function. */
+/* Makes the text of a call in an expression. n is the body of the called function. */
 void pdl_fold_call_write(pdl_fold *f, fold_node *n);
 /* Returns true when child is an iteration of the loop b. */
 bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);

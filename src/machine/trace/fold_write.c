@@ -275,8 +275,8 @@ static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uin
                : pdl_absent();
 }
 
-/* Makes the value of a block as it is written in the program. C depth: bounded by the nesting of
- * the source. */
+/* Makes the value of a block as it is written in the program. The C stack is as deep as the nesting
+ * of the source. */
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name) {
     end_of e = {f, name};
     return pdl_block_dump(b, &(pdl_dump_view){&e, written_child, written_fact, written_more});

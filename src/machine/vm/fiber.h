@@ -231,7 +231,7 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
 /* Records that a value with this label decided what happens up to the end of the block or call. */
 void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label);
 /* Records that a value with this label chose the function or code of the top frame. Everything that
- * it does then has the label. */
+ * this function or code does then has the label. */
 void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label);
 /* Restores the registers of the caller and cuts the stacks to the base of the frame. */
 void pdl_vm_frame_pop(pdl_fiber *f);

@@ -91,8 +91,8 @@ void pdl_inflight_forget(pdl_fiber *f, uint32_t from);
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from);
 
 /* Asks the policy whether arguments (a dict, taken) may reach a sink that is not an effect; pushes
- * the promise. labels is a list of labels that would be dropped, and is taken; absent when there
- * are none.
+ * the promise of the answer. labels is a list of labels that would be dropped, and is taken; absent
+ * when there are none.
  */
 void pdl_vm_start_permit(pdl_fiber *f, const char *sink, pdl_val arguments, pdl_val labels);
 

@@ -123,7 +123,7 @@ typedef struct pdl_run_options {
     bool unanswered;
     /* text is not printed before its `spec` and expectations have accepted it */
     bool holds_refusable;
-    bool reports_tools;   /* a note is sent for each call of the program's functions by a library */
+    bool reports_tools;   /* when a library calls a function of the program, a note is sent */
     bool result_is_shown; /* the result leaves the run as output, so the result is redacted */
     bool keep_answers;    /* answers of models live as long as their texts, for pdl_run_answer */
     /* shared by runs that one thread steps; kept; when it is NULL, the run makes one */
@@ -209,7 +209,7 @@ struct pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber);
  * the strand has ended, or no block sees such a variable. */
 bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old, pdl_vref v);
 /* With keep_answers: returns the choice {message, finish_reason, logprobs, ...} of the model reply
- * whose text is the result, or the last message that the program contributed. Absent when the
+ * whose text is the result or is the last message that the program contributed. Absent when the
  * result comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);

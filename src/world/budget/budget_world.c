@@ -353,8 +353,8 @@ static void decide(charge *c, pdl_effect *e) {
     }
 }
 
-/* Reconsiders the waiting effects after an effect was settled: a waiting effect may fit now, or it
- * may turn out that it never will. When an effect is answered at once, this function is called
+/* Reconsiders the waiting effects after an effect was settled: a waiting effect may fit now, or is
+ * refused because it can never fit. When an effect is answered at once, this function is called
  * again from inside; the loop below then runs once more. */
 static void look_again(budget_world *r) {
     r->again = true;

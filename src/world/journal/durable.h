@@ -54,7 +54,7 @@ bool pdl_durable_asks(const pdl_durable *d);
 /* Returns true when every open effect is a question that has no answer yet. */
 bool pdl_durable_only_waits(const pdl_durable *d);
 /* Delivers the answers that have arrived, or parks the run. Used by callers that do not wait in the
- * poll of the run's world. Returns false when another effect is open. */
+ * function `poll` of the world of the run. Returns false when another effect is open. */
 bool pdl_durable_park(pdl_durable *d);
 /* Returns true when the run is parked. The caller then ends the run. */
 bool pdl_durable_is_parked(const pdl_durable *d);
@@ -91,8 +91,8 @@ void pdl_durable_is_other(pdl_durable *d);
  * are not reused are then noted. */
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
-/* For pdl_sinks.now in a run that only replays. Returns the recorded time at which the answer that
- * the machine got last had arrived, in ns since the epoch. */
+/* For pdl_sinks.now in a run that only replays. Returns the recorded time at which the last
+ * delivered answer had arrived, in ns since the epoch. */
 int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* store.h -- the file of a durable run: its tables (schema 2). A batch uses the same tables.
  *
- * Rows are written inside a transaction that the first write begins; commit ends it, and with
- * `sync` everything so far is on the disk when it returns.
+ * Rows are written inside a transaction that the first write begins; pdl_store_commit ends the
+ * transaction. With `sync`, everything that was written so far is then on the disk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -86,7 +86,7 @@ size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n) {
 }
 
 /* Returns true when the key that is written from `at` to `end` is already in `before`; otherwise
- * adds it there. */
+ * adds the key to `before`. */
 static bool is_repeated(pdl_str t, size_t at, size_t end, pdl_val *before,
                         pdl_mcp_json_repeat *out) {
     pdl_val key;

@@ -228,9 +228,9 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
     pdl_drop(error);
 }
 
-/* Returns true when the server does not know the session any more. The protocol prescribes 404;
- * many servers are based on examples that answer 400 with the code of an unspecified server error,
- * which may have other reasons as well. */
+/* Returns true when the server does not know the session any more. The protocol prescribes 404.
+ * Many servers answer 400 with the code of an unspecified server error, like the examples on which
+ * they are based. That answer may have other reasons, too. */
 static bool is_forgotten(const post *p, const pdl_http_reply *r) {
     if (r->end != PDL_HTTP_OK || !p->in_session) return false;
     if (r->status != BAD_REQUEST) return r->status == GONE;

@@ -696,8 +696,8 @@ static uint64_t number_after(pdl_str text, size_t at) {
 }
 
 /* Returns the call that is answered by a text that should be a message but is not JSON. The id of
- * this call is before the result or at the end of the text; without an id, it is the only possible
- * call. */
+ * the call is before the result or at the end of the text. A text without an id answers the call
+ * that nameless_call finds. */
 static call *meant_call(const session *s, pdl_str text) {
     pdl_str id = PDL_STR("\"id\"");
     size_t first = pdl_str_find(text, id, 0);

@@ -84,7 +84,7 @@ static const char *copy(pdl_arena *a, pdl_str s) { return pdl_arena_str(a, s).p;
 
 /* Finds the value of a variable in a text. A file `.env` may have come with the program. So a
  * command never contains a variable of the file, and a server whose address is from the file gets
- * no other keys than those of the file. */
+ * only keys of the file. */
 static bool find_value(reader *r, const char *key, const char *name, const char **value) {
     const char *of_file = r->opt->env_of_file ? r->opt->env_of_file(r->opt->user, name) : NULL;
     *value = variable(r->opt, name);

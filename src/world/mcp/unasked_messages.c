@@ -1,10 +1,10 @@
 /* unasked_messages.c -- limits the messages that a server sends unasked: its requests, and its
  * output while no call is open.
  *
- * Each request of a server costs a message, and over HTTP a connection; output while no call is
- * open costs time that no limit of a call ends. So a session has an allowance of both, which grows
- * with its age, and ends when a server exceeds it. Output while a call is open is bounded by the
- * limits of the call.
+ * Each request of a server costs a message, and over HTTP a connection. Output while no call is
+ * open costs time, and no time limit of a call applies to it. So a session has an allowance of
+ * requests and of such output, which grows with the age of the session. The session ends when the
+ * server exceeds the allowance. Output while a call is open is bounded by the limits of the call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

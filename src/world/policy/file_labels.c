@@ -2,7 +2,8 @@
  *
  * Files outlive runs. Runs under the same policies see all labels that the others have left; runs
  * under other policies have the same files, but see only the labels whose meaning no policy
- * decides. Labels have no bits of sources there, because they mean other sources in another run.
+ * decides. Labels of files are stored without their bits of sources, because such a bit means
+ * another source in another run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@ struct pdl_policy_files {
     run_files *running;
 };
 
-enum { MAX_ENDED = 64 }; /* further sets of policies have only the labels of all runs */
+enum { MAX_ENDED = 64 }; /* sets of policies with their own labels; further sets see only `any` */
 
 /* labels that mean the same under all policies, and labels that mean the same under equal
  * policies */

@@ -90,13 +90,13 @@ typedef struct pdl_argument {
     pdl_label name_label; /* labels of the name, because keys of an object may be untrusted */
 } pdl_argument;
 
-/* Applies the policies from this number on only to actions of the module with this bit; their
- * patterns of paths are relative to its folder. These policies can only make the verdicts stricter:
- * their statements of trust count only when there are no other policies. */
+/* Applies the policies with the numbers `from` and above only to actions of the module with the bit
+ * `module`. Their patterns of paths are relative to `folder`. These policies can only make the
+ * verdicts stricter: their statements of trust count only when there are no other policies. */
 void pdl_policies_scope(pdl_policies *p, size_t from, uint64_t module, pdl_str folder);
 
-/* Returns the path of a lock file, as the policy that was added last writes it. Returns an empty
- * text when that policy has no lock file. The caller passes the text of the file to
+/* Returns the path of a lock file as it is written in the policy that was added last. Returns an
+ * empty text when that policy has no lock file. The caller passes the text of the file to
  * pdl_policies_lock. */
 pdl_str pdl_policies_lock_path(const pdl_policies *p, pdl_loc *loc);
 /* Adds the text of a lock file. Error: schema. */
@@ -221,13 +221,13 @@ bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
  * share; pdl_policy_memory is the list for runs under the same policies. */
 typedef struct pdl_policy_memories pdl_policy_memories;
 typedef struct pdl_policy_memory pdl_policy_memory;
-/* The labels of what runs have left in files, for later runs: also for those of other sessions of
- * an engine. */
+/* The labels of what runs have left in files. Later runs see these labels, even runs of other
+ * sessions of an engine. */
 typedef struct pdl_policy_files pdl_policy_files;
 pdl_policy_files *pdl_policy_files_new(void);
-/* Called after all worlds and memories that use it were freed. store may be NULL. */
+/* Called after all worlds and memories that use the store were freed. store may be NULL. */
 void pdl_policy_files_free(pdl_policy_files *store);
-/* files: borrowed; NULL means separate ones. */
+/* files is borrowed. When it is NULL, the memories have a separate store of files. */
 pdl_policy_memories *pdl_policy_memories_new(pdl_policy_files *files);
 /* Called after all users of the memories were freed. `all` may be NULL. */
 void pdl_policy_memories_free(pdl_policy_memories *all);

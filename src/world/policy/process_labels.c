@@ -64,7 +64,7 @@ void pdl_policy_memories_free(pdl_policy_memories *all) {
 }
 
 /* Returns a text that is equal for two sets of the same policies in the same order. The order
- * matters because the names are numbered in it. */
+ * matters because the names of labels are numbered in this order. */
 static pdl_val key_of(const pdl_policies *p) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < pdl_policies_count(p); i++)

@@ -85,8 +85,8 @@ static bool covers(const rule *wide, const rule *narrow) {
            name_covers(wide, narrow) && argument_covers(wide, narrow);
 }
 
-/* Returns true when the sink of the rule is decided by the first rule that fits; at other sinks all
- * rules that fit count. */
+/* Returns true when only the first rule that fits counts at the sink of r. At other sinks all rules
+ * that fit count. */
 static bool is_first_alone(const rule *r) {
     return pdl_sink_rows[r->sink].traits != TRAIT_REDACTED && r->sink != PDL_SINK_endorse;
 }

@@ -44,7 +44,8 @@ static const struct {
 };
 enum { N_LISTS = sizeof lists / sizeof lists[0], N_NUMBERS = sizeof numbers / sizeof numbers[0] };
 
-/* One argument of a process has at most 128 KiB. The text of JSON has no line breaks here. */
+/* One argument of a process has at most 128 KiB. So the JSON text is divided. Each part but the
+ * last ends with a line break, which the text itself does not contain. */
 enum { MAX_PART = 100000, PART_CONTINUES = '\n' };
 
 void pdl_spec_write(const sandbox_spec *s, pdl_buf *out) {

@@ -354,8 +354,8 @@ static void add_folders_above(path_list *to, const char *path, const char *root)
         if (path[n - 1] == '/') pdl_paths_add(to, (pdl_str){path, n - 1});
 }
 
-/* Returns true for a file that code must not change: a file that is not masked, or a masked file
- * that programs run because of its name. */
+/* Returns true when code must not change this path, which is kept or masked: every kept path, and a
+ * masked file that programs run because of its name. */
 static bool is_fixed(const char *path, bool masked) {
     const char *slash = strrchr(path, '/');
     return !masked || (slash && is_start_file(slash + 1));

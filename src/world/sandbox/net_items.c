@@ -1,6 +1,6 @@
 /* net_items.c -- the items of `net:` in a profile: hosts and domains, with or without a port. The
- * proxy asks here for connections of confined code, the engine for requests that it makes for such
- * code.
+ * proxy calls these functions for connections of confined code. The engine calls them for requests
+ * that it makes for such code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -112,15 +112,15 @@ int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned
  * exchange them in between. Returns -1 and errno on failure: EACCES when the code may not read or
  * write the place. */
 int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags, unsigned mode);
-/* Appends a line that lists new files which programs run at their start, in the folders that code
- * may write, and those of the folders that cannot be searched. Appends nothing when there are
- * none. This is slow, because it reads all these folders again. */
+/* Appends a line about the folders that code may write. It lists new files in them that programs
+ * run at their start, and the folders that cannot be searched. Appends nothing when there are none.
+ * This is slow, because it reads all these folders again. */
 void pdl_sandbox_planted(const pdl_sandbox *s, pdl_buf *note);
 /* Returns true when a process in the sandbox can leave nothing after its end: it has no folder to
  * write and no network. */
 bool pdl_sandbox_is_closed(const pdl_sandbox *s);
-/* Returns true when the sandbox is closed and other processes cannot see its temporary files
- * either. */
+/* Returns true when the sandbox is closed and, in addition, other processes cannot see its
+ * temporary files. */
 bool pdl_sandbox_is_sealed(const pdl_sandbox *s);
 /* returns 0 when the profile sets no limit of time */
 double pdl_sandbox_seconds(const pdl_sandbox *s);

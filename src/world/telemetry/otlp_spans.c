@@ -217,8 +217,8 @@ static bool is_running(pdl_otlp_run *r, const pdl_event *e) {
     return r->root != NULL;
 }
 
-/* Returns `def`, or the key in the `defs` of the block around it, in which case the place is
- * "defs.NAME.KIND". */
+/* Returns the name in `def` or, for an entry of `defs`, the key of the entry. The place of such an
+ * entry is "defs.NAME.KIND". */
 static pdl_str variable_of(const pdl_event *e) {
     const pdl_path *up = e->path ? e->path->up : NULL;
     if (e->block->def.s.n) return e->block->def.s;

@@ -27,7 +27,7 @@
 typedef void pdl_worker_done_fn(void *done_user, pdl_val result, const pdl_err *err);
 
 /* Answers code that reads standard input: line (borrowed) has no line end; eof: the input has
- * ended. Call it exactly once, and not after the world is closed. */
+ * ended. The function is called exactly once, and not after the world is closed. */
 typedef void pdl_worker_answer_fn(void *answer_user, pdl_str line, bool eof);
 
 /* Options, each of which may be zero. Everything is borrowed and must outlive the world, unless it

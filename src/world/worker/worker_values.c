@@ -1,6 +1,6 @@
 /* worker_values.c -- values as the JSON of the worker protocol, and back. Values that JSON lacks
- * are written {"$pdl": KIND, ...}; functions and objects without a Python form are numbers in a
- * table, which a message describes once beside its values.
+ * are written {"$pdl": KIND, ...}; a function, or an object without a Python form, is the number of
+ * an entry in a table. A message describes each such entry once, beside its values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

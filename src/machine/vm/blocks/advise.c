@@ -185,7 +185,7 @@ static void find_element(void *user, const pdl_xnode *x) {
     w->length = w->is_text ? pdl_text_len_cp(of) : pdl_list_len(of);
 }
 
-/* Says how long the list or text is that has no element of this index. */
+/* Says the length of the list or text that has no element at this index. */
 static void advise_element(const pdl_fiber *f, const pdl_expr *e, pdl_str index, pdl_err *err) {
     struct element w = {.f = f};
     if (!pdl_num_read_int(index, &w.index) || !e->root) return;

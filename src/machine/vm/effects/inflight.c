@@ -231,8 +231,8 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
     pdl_path_drop(place);
 }
 
-/* Returns true when the requesting fiber waits for the end of such effects, even when it does not
- * use their replies. */
+/* Returns true when the requesting fiber waits for the end of effects of this kind, even when it
+ * does not use their replies. */
 static bool is_owned(pdl_effect_kind kind) {
     return kind == PDL_EFFECT_model || pdl_effect_has(kind, PDL_EFFECT_LATE);
 }
@@ -457,7 +457,8 @@ static void cut_call(pdl_fiber *f, size_t i) {
     f->calls.n--;
 }
 
-/* Returns true when an attempt of f began between these two calls. */
+/* Returns true when an attempt of f began between the calls with the numbers `earlier` and
+ * `later`. */
 static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t later) {
     for (size_t i = f->handlers.n; i-- > 0 && f->handlers.p[i].calls_from > earlier;)
         if (f->handlers.p[i].calls_from <= later) return true;

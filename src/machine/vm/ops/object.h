@@ -21,8 +21,9 @@ void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args,
 void pdl_vm_start_slice(pdl_fiber *f);
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator);
 void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated);
-/* Starts a test that an object performs as an operator, and replaces the operands. Returns false
- * when the test is not an operator. */
+/* When the test is an operator (such as `eq`) and one of its operands contains an object, asks the
+ * worker for the result, whose promise replaces the operands. Returns false for other tests and
+ * operands. */
 bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated);
 const char *pdl_vm_arith_text(pdl_arith op);
 /* Returns true when v is an object, or may contain one. */
@@ -33,8 +34,8 @@ bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
  * replaced the operands. Otherwise the caller calls the native, and then pdl_object_filter_end. */
 pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_err *err);
 void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh);
-/* Starts a method that formats objects, and replaces its operands. Returns false for
- * other methods. */
+/* When the method formats objects, asks the worker for the result, whose promise replaces the
+ * operands. Returns false for other methods. */
 bool pdl_object_method(pdl_fiber *f, const pdl_callsig *sh);
 /* Returns how many values the arguments of a call take on the stack. */
 size_t pdl_vm_arg_count(const pdl_callsig *s);

@@ -106,8 +106,8 @@ static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {
         pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
 }
 
-/* Returns true when the last message mentions the error. The context is then a part of
- * the input. */
+/* Returns true when the last message mentions the error. The messages then contain the context, to
+ * which the failed attempt has already added the error. */
 static bool mentions_error(pdl_vref messages) {
     size_t n = pdl_list_len(messages);
     pdl_vref last = n ? pdl_list_at(messages, n - 1) : pdl_absent();

@@ -234,8 +234,8 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     return step_of(ok);
 }
 
-/* Checks the arguments of a tool for which its function has no parameter, as far as the schema of
- * the tool says what they are. */
+/* Checks the arguments of a tool that are no parameters of its function, as far as the schema of
+ * the tool describes them. */
 static pdl_step check_others(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c,
                              pdl_val *others, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, others, err);
@@ -249,7 +249,7 @@ static pdl_step check_others(pdl_fiber *f, const pdl_b_call *b, const pdl_closur
         const pdl_node *node = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
         pdl_loc loc = b->args ? b->args->loc : b->head.loc;
         pdl_checked of = {"during function call to", call_source(b), loc, node};
-        /* a schema that is wrong itself is left to the server */
+        /* when the schema itself is wrong, the server checks the arguments */
         ok = pdl_vm_check_value(f->run, t, others, &of, &why) || why.kind == PDL_E_schema;
         if (!ok) pdl_err_move(err, &why);
         if (!ok) err->label |= pdl_label_of(c->base.signature);

@@ -3,8 +3,8 @@
  * A fiber waits for a reply only where it uses the reply. So a loop that never uses its replies
  * would request as many effects as it has iterations. Each of them takes memory until it is sent,
  * and costs money. So when the ceiling is reached, a fiber that requests an effect is parked before
- * it has changed anything. The fiber executes the same instruction again when a slot is free.
- * Replies free slots, and no reply may depend on a parked fiber:
+ * it has changed anything. The fiber executes the same instruction again when a slot is free. A
+ * slot becomes free when a reply arrives, so no reply may depend on a parked fiber:
  *
  *   - A model call needs no fiber of the run to be answered, so every fiber may wait for its slot.
  *   - A call of Python may call back into the program, and ends only after that call. A fiber that

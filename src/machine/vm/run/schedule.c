@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* PDL_STRESS=sched:SEED: picks one of the first runnable fibers. The result of a program must not
- * depend on it. */
+/* With PDL_STRESS=sched:SEED, picks one of the first runnable fibers. The result of a program must
+ * not depend on this choice. */
 static size_t random_place(pdl_run *r) {
     enum { WINDOW = 64 };
     size_t n = 0;

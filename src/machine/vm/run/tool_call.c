@@ -52,7 +52,7 @@ static pdl_loc loc_of_argument(const pdl_b_call *b, pdl_str name) {
     return b->args ? b->args->loc : b->head.loc;
 }
 
-/* Counts the arguments that are no parameters in *n. */
+/* Sets *n to the number of arguments that are no parameters. */
 static bool count_others(const pdl_b_call *b, const pdl_closure *c, pdl_vref args, size_t *n,
                          pdl_err *err) {
     *n = 0;

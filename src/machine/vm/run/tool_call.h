@@ -1,4 +1,4 @@
-/* tool_call.h -- binds the arguments of a tool of a server for which its function has no parameter.
+/* tool_call.h -- binds the arguments of a server's tool that are no parameters of its function.
  * Private to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -25,7 +25,7 @@ bool pdl_vm_is_other(const pdl_closure *c, pdl_str name);
 bool pdl_vm_tool_takes(const pdl_closure *c, pdl_str name, pdl_label of_name, pdl_err *err);
 
 /* Moves the arguments without a parameter from *args to *others, which stays absent when there are
- * none. Refuses those that the tool does not take; b gives the place. */
+ * none. Refuses arguments that the tool does not take; b gives the place of the error. */
 bool pdl_vm_take_others(const pdl_b_call *b, const pdl_closure *c, pdl_val *args, pdl_val *others,
                         pdl_err *err);
 

@@ -266,8 +266,8 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_durable_give(o);
 }
 
-/* Executes a write to a file, which is answered inside start. All rows before it are synced first.
- * Takes o. */
+/* Executes a write to a file. The next world answers it before its `start` returns. All rows before
+ * the write are synced first. Takes o. */
 static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     bool again = o->row != 0;
@@ -292,7 +292,7 @@ static bool goes_at_once(const pdl_effect *e) {
     return !pdl_effect_has(e->kind, PDL_EFFECT_WAITS) && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS);
 }
 
-/* Reduces a sleep that began in an earlier process to the time that is left of it. */
+/* Shortens a sleep that began in an earlier process to the time that is left. */
 static void shorten(pending_effect *o, double begun) {
     pdl_vref v = pdl_dict_getz(o->e->request, "seconds");
     double left = (pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : pdl_num_to_double(v)) -
@@ -400,7 +400,7 @@ void pdl_durable_reuse(pdl_durable *d, pending_effect *o) {
         pdl_durable_give(o);
 }
 
-/* Forgets everything that this process wrote, since it has executed nothing. */
+/* Forgets everything that this process wrote, since the process has executed nothing. */
 static void forget_attempt(pdl_durable *d) {
     pdl_err err = {0};
     pdl_store_roll_back(d->file.store);

@@ -89,7 +89,7 @@ int64_t pdl_durable_request_key(pdl_str kind, pdl_str hash);
 PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
                                       pdl_err *err);
 PDL_MUST bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *err);
-/* Appends the reply of a row, with the repeated texts that the row abbreviates written in full. */
+/* Appends the reply of a row. Repeated texts, which the row abbreviates, are written in full. */
 void pdl_durable_expand_reply(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect *e,
                                       pending_effect *out, pdl_err *err);
@@ -108,8 +108,8 @@ typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kin
 /* Finds the row for o. ANSWERED: o has its answer. AGAIN: o has the row to continue. FAILED: o->err
  * says why the run cannot continue. */
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
-/* Called when no row was found for o. If another request was recorded at its
- * place, notes that. */
+/* Called when no row was found for o. If another request was recorded at the place of o, notes
+ * this. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id);
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip);
 /* run_open.c. Makes the given result the reply of an action of this kind. Error: usage. */

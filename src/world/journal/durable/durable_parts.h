@@ -59,7 +59,7 @@ typedef struct durable_group {
     int64_t first_row;
     bool is_server;
     PDL_VEC(pdl_durable *) members; /* for a server: the open runs */
-    /* for a server: paths, owned, of files with an unfinished write that were changed since */
+    /* for a server: paths (owned) of files that were changed after an unfinished write */
     PDL_VEC(char *) changed_files;
     double pruned; /* for a server: the time at which it last removed old runs */
 } durable_group;
@@ -75,7 +75,7 @@ typedef struct durable_pending {
     PDL_VEC(struct pending_effect *) answered;
     size_t answered_head;
     /* Actions that an earlier process may have executed at another place. These actions wait until
-     * everything recorded was delivered. */
+     * all recorded answers were delivered. */
     PDL_VEC(struct pending_effect *) waiting;
     PDL_VEC(struct pending_effect *) unanswered; /* questions without an answer */
     pdl_idmap open;                              /* every open effect, by its id */

@@ -287,7 +287,7 @@ static bool is_at_open(const struct weighing *w, const unanswered_request *r) {
 }
 
 /* Returns true for a request that the recorded run made and that had no answer yet. For a question
- * to a person, only the place must be equal, because its words may have changed. */
+ * to a person, only the place must be equal, because the words of the question may have changed. */
 static bool was_open(const struct weighing *w, const unanswered_request *r) {
     bool is_question = r->kind == PDL_EFFECT_input || r->kind == PDL_EFFECT_approval;
     return (is_question && is_at_open(w, r)) ||

@@ -21,8 +21,8 @@ static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) !
 /* The class of the error with which the worker refuses code that needs the earlier session
  * (worker.h). */
 #define NEEDS_SESSION "PDLNeedsSession"
-/* Replaces the names of the modules when code failed, because nothing is known about what failed
- * code left in the worker. */
+/* Replaces the names of the modules when code failed, because it is not known what this code left
+ * in the worker. */
 #define UNKNOWN "?"
 
 /* Returns true when an effect uses objects that earlier blocks left in the worker. Uses of modules

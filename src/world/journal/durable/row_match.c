@@ -72,8 +72,8 @@ bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
 static match_kind unfinished(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
     pending_effect *o = x->o;
-    /* Files were truncated to their acknowledged part, so an unfinished write may continue
-     * there. */
+    /* Files were truncated to their acknowledged part, so an unfinished write may continue after
+     * this part. */
     bool acts = pdl_durable_acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
                 row->state != STORE_REFUSED;
     run_override *skip = acts ? pdl_durable_override(d, row->place, true) : NULL;

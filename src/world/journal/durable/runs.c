@@ -310,8 +310,8 @@ static void name_run(struct index_listing *l, indexed *x, pdl_str file) {
     if (!pdl_str_is(name, x->s.id)) x->s.id = keep(l->arena, name);
 }
 
-/* Lists a journal from the index, or by reading it. When a log is beside it, the run is in progress
- * or was killed. */
+/* Lists a journal from the index, or by reading it. When a log is beside the journal, the run is in
+ * progress or was killed. */
 static void look_at(struct index_listing *l, sql *q, const char *folder, const char *file) {
     pdl_str name = pdl_str_of(file);
     pdl_buf path = PDL_BUF, log = PDL_BUF;

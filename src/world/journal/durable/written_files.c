@@ -149,8 +149,8 @@ static void complain(struct cutting *c, pdl_str path, const char *why) {
         pdl_buf_putf(c->wrong, "%s%.*s %s", c->wrong->len ? "; " : "", PDL_FMT(path), why);
 }
 
-/* Returns the length for a file whose first write was not finished or failed: the file keeps the
- * content that it had before. */
+/* Returns the length to which a file is truncated when its first write failed or was not finished:
+ * the content before that write stays. Returns -1 when the file is not truncated. */
 static int64_t length_for_first(const store_file *f, const struct stat *st, bool open) {
     bool same = (int64_t)st->st_dev == f->device && (int64_t)st->st_ino == f->inode;
     if (!open) return -1;

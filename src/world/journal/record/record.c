@@ -120,8 +120,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
 }
 
-/* Redacts the facts of an error, which are JSON in a text: names of models, and what services said
- * to attempts. Takes v. */
+/* Redacts the facts of an error, which are JSON in a text: names of models, and messages of
+ * services. Takes v. */
 static pdl_val redacted_detail(const pdl_redaction *m, pdl_label label, pdl_val v) {
     pdl_val facts;
     pdl_buf text = PDL_BUF;
