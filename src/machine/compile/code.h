@@ -58,9 +58,9 @@ typedef struct pdl_callsig {
     uint32_t n_keys;
 } pdl_callsig;
 
-/* The places where the file of an include or import is searched, in this order: beside the main
- * program, beside the file that names it, and (import only) in the folders of PDL_PATH and of the
- * library.
+/* The places where the file of an include or import is searched, in this order. IN_PROGRAM: beside
+ * the main program. IN_FILE: beside the file that names it. IN_PATH, for imports alone: in the
+ * folders of PDL_PATH and of the library.
  */
 typedef enum { PDL_IN_PROGRAM, PDL_IN_FILE, PDL_IN_PATH, PDL_FILE_PLACES } pdl_file_place;
 

@@ -94,7 +94,7 @@ void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
  * that is not written gets its default, or is absent. base is the struct into which the field was
  * read. */
 void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base);
-/* Does the same as pdl_emit_tree. Errors of expressions in t get the place loc. */
+/* Does what pdl_emit_tree does, but errors of expressions in t get the place loc. */
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc);
 
 /* The position of a block: how its id continues that of its parent (emit_block.c). */

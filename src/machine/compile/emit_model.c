@@ -1,6 +1,6 @@
 /* emit_model.c -- model blocks: name, parameters, input, request. The parameters are known only
- * when the program runs, but parameters that are written as numbers are converted here, so that the
- * request has the same digits as that of the reference.
+ * when the program runs. But parameters that are written as numbers are converted here, so that the
+ * request has the digits that the reference sends.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* emit_template.c -- statements of Jinja templates to bytecode. Variables of a template are in the
- * scope of its frame; variables that a loop, macro or `with` sets do not leak, because the scope is
+ * scope of its frame. Variables that a loop, macro or `with` sets do not leak, because the scope is
  * saved before and restored afterwards.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -203,8 +203,8 @@ static void emit_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit_AUTOESCAPE_BACK(e);
 }
 
-/* Emits a block of a template. The block sees the template's variables. It sees the variables of a
- * loop around it only when it is `scoped`. The routines of all blocks are in `self`. */
+/* Emits a block of a template. The block sees the template's variables. A block that is `scoped`
+ * also sees the variables of a loop around it. The routines of all blocks are in `self`. */
 static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;

@@ -2,8 +2,8 @@
  *
  * A row of ops.def names the kind of each of its two operands. Two functions are made from each
  * row: the compiler's, which emits the instruction (compile/emit.h), and the machine's, which
- * executes it (vm/ops.h). Both take an operand as the same type, except for a constant, which is a
- * number to the compiler and a value to the machine: a user of these macros defines
+ * executes it (vm/ops.h). Both functions take an operand as the same type, except for a constant:
+ * it is a number to the compiler and a value to the machine. So a user of these macros defines
  * PARAM_CONST_TYPE. Each macro begins with a comma, since other parameters precede it.
  *
  * SPDX-License-Identifier: Apache-2.0

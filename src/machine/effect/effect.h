@@ -3,9 +3,9 @@
  * Everything that a run requests from the outside is one pdl_effect, which is given to a pdl_world;
  * the world answers with one pdl_reply, preceded by pieces when it streams. Policy, recording,
  * replay, cache, dry run and tests are front worlds: they forward effects to the next world. If the
- * machine opened files or called models itself, each of them would need hooks at every such place,
- * and it could never be certain that a replay is complete. What must stay true: the result of a
- * program depends only on its text, its inputs and the replies.
+ * machine opened files or called models itself, each of these features would need hooks at every
+ * such place. Then it could never be certain that a replay is complete. What must stay true: the
+ * result of a program depends only on its text, its inputs and the replies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +58,8 @@ typedef struct pdl_reply {
 } pdl_reply;
 void pdl_reply_fini(pdl_reply *r);
 /* Returns how many seconds a call of a model waited: for its turn, for a rate, or before another
- * attempt. They are a part of the reply's duration. The rest was spent on the network. */
+ * attempt. These seconds are a part of the duration of the reply; the rest of the duration was
+ * spent on the network. */
 double pdl_reply_waited(const pdl_reply *r);
 
 /* Receives the answer. The callbacks run on the thread of the run, possibly before start() has

@@ -3,11 +3,11 @@
  * A key leaks in many ways: a service repeats it in an error, a log quotes a header, a trace holds
  * the parameters of a call. If each of these places redacted separately, one would be forgotten. So
  * a session has one register. Every key that a run uses is registered when it becomes known, before
- * the request with it is written down or sent. Keys come from the environment and `.env`, the
- * parameters of a call, its headers, user, password and query of its address, the tokens that a key
- * was exchanged for, and the configuration of tool servers. Everything that is written besides the
- * program's own output (recording, cache, trace, explanation, wire log, debug lines, errors) passes
- * through the register. An empty register, or none (NULL), costs one comparison.
+ * the request with it is written down or sent. Keys come from many places: the environment and
+ * `.env`; the parameters, headers and address of a call; the tokens that a key was exchanged for;
+ * the configuration of tool servers. Everything that is written besides the program's own output
+ * (recording, cache, trace, explanation, wire log, debug lines, errors) passes through the
+ * register. An empty register, or none (NULL), costs one comparison.
  *
  * There are two rules. First, the name of a place makes its content secret (a parameter `api_key`,
  * a header, the value of a query). This content is replaced, however short it is. Second, a

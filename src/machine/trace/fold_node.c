@@ -13,8 +13,8 @@
  * each block of the program the facts that are written at the end. At the end the text of the root
  * is written out. The texts to which it refers are then read back from the file, each byte once. A
  * killed run leaves nothing, since that file has no name. Cost: every byte of short text is copied
- * once for each level until it is long enough to be spilled, and a waiting node is examined again
- * after 1, 2, 4 ... events.
+ * once for each level until it is long enough to be spilled. A waiting node is examined again after
+ * 1, 2, 4 ... events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -14,8 +14,8 @@
 
 enum { MAX_PIECES = 1000, MAX_BYTES = 1 << 18 };
 
-/* The list of a block begins with the total length of its pieces. So adding a piece need not
- * measure the others again. */
+/* The list of a block begins with the total length of its pieces. So the lengths of the earlier
+ * pieces need not be added up for each new piece. */
 enum { SUM, FIRST_PIECE };
 
 /* Adds a piece to the list. Takes list. */

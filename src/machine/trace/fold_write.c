@@ -177,9 +177,10 @@ static bool is_plain(const pdl_fold *f, const fold_node *n) {
     return true;
 }
 
-/* Returns true when the blocks of `input` are written as if they were not executed. They would make
- * up most of the trace of a short call, and `pdl__model_input` has the messages that they made. An
- * `input` that is a text or an expression is one block, which is written as executed. */
+/* Returns true when the blocks of `input` are written as if they were not executed. Written as
+ * executed, these blocks would make up most of the trace of a short call, and `pdl__model_input`
+ * already has the messages that they made. An `input` that is a text or an expression is one block,
+ * which is written as executed. */
 static bool shows_source(const view_of *v, const fold_node *input) {
     pdl_block_kind k = input->block->kind;
     return input->in_input && !v->node->in_input && input->plain && k != PDL_BLOCK_scalar &&

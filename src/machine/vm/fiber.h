@@ -1,9 +1,9 @@
 /* fiber.h -- a fiber: a strand of execution with stacks on the heap. Private to vm.
  *
  * A program waits for many models at once, inside of nested calls and loops. Threads would need
- * locks and megabytes of stacks, and cannot be cancelled safely. A fiber has stacks on the heap
- * (values, frames, blocks, scopes, loops, handlers) and registers, and nothing on the C stack while
- * it is parked: the instruction that waited is executed again. So a run can have thousands of
+ * locks and megabytes of stacks, and cannot be cancelled safely. A fiber has registers, and stacks
+ * on the heap (values, frames, blocks, scopes, loops, handlers). While it is parked, it has nothing
+ * on the C stack: the instruction that waited is executed again. So a run can have thousands of
  * fibers, and cancelling one means freeing what its stacks own. What must stay true: an instruction
  * that may wait changes nothing before it parks.
  *

@@ -2,7 +2,7 @@
  * fills. Private to vm.
  *
  * An effect is started at once and its reply is a promise, so the program continues until it needs
- * the text: independent model calls overlap without the author's help. A model call that no fiber
+ * the text. Independent model calls overlap without the author's help. A model call that no fiber
  * waits for yet still has an owner, the fiber that made the request. The end of the block waits for
  * the call, and its failure is raised there, as if the block had waited from the start. Parser and
  * spec of the block are stages of the call: they run when the reply arrives, even while no fiber

@@ -16,8 +16,8 @@
 /* Completes pdl_await_chance, for a run that is held before chance. */
 pdl_step pdl_hold_at_chance(pdl_fiber *f, bool acts);
 /* Called before an instruction of chance has changed anything. acts says that the instruction acts
- * on the outside world; in an `idempotent` block it does not count as chance. Returns WAIT when the
- * fiber is held. */
+ * on the outside world. In an `idempotent` block, such an instruction does not count as chance.
+ * Returns WAIT when the fiber is held. */
 static inline pdl_step pdl_await_chance(pdl_fiber *f, bool acts) {
     return PDL_LIKELY(!f->run->opt.particle.holds_chance) ? PDL_STEP_DONE
                                                           : pdl_hold_at_chance(f, acts);

@@ -45,8 +45,8 @@ pdl_reserve *pdl_reserve_keep(pdl_reserve *v);
 void pdl_reserve_drop(pdl_reserve *v); /* v may be NULL */
 
 /* Called when a run that waited can continue, and at the start of a run. So a caller with thousands
- * of runs need not poll each of them. It may also be called at other times. It must not step the
- * run. */
+ * of runs need not poll each of them. The function may also be called at other times. It must not
+ * step the run. */
 typedef struct pdl_run_waker {
     void (*fn)(void *user);
     void *user;
@@ -215,8 +215,8 @@ pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
 /* Returns the label of all that the run was answered so far. */
 pdl_label pdl_run_seen(const pdl_run *r);
-/* Returns true when a held run cannot be copied only because of what code left, so that a run
- * which is made again from the same answers can take its place. */
+/* Returns true when what code left is the only reason why a held run cannot be copied. A run that
+ * is made again from the same answers can then be used instead of a copy. */
 bool pdl_run_is_replayable(const pdl_run *r);
 /* Returns the place of the factor that made the score -infinity; all-zero when no factor did. */
 pdl_loc pdl_run_impossible(const pdl_run *r);

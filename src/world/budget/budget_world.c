@@ -125,7 +125,7 @@ static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budg
             pdl_budget_item i = counted[k];
             double sum = b->used[i] + need_of(c, b, i) + (with_reserved ? b->reserved[i] : 0);
             bool spent = !is_count(i) && c->is_call &&
-                         /* effects that cost nothing can also use up a limit */
+                         /* when a limit is used up, even a call that needs nothing does not fit */
                          b->used[i] >= b->limit[i];
             bool waits = with_reserved && is_first(c, b, i);
             if (b->limit[i] < 0 || (sum <= b->limit[i] && !spent && !waits)) continue;

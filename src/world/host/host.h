@@ -47,7 +47,7 @@ typedef struct pdl_host_options {
  * Borrows loop, which must outlive the world. Close the world with ops->close. */
 pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt);
 
-/* Answers the input effect with this id from another source than standard input, at once; text
+/* Answers the input effect with this id at once, from another source than standard input. text
  * (borrowed) is one line, or all lines for a question that reads to the end. Returns false when no
  * such question waits. */
 bool pdl_host_answer_input(pdl_world *w, uint32_t id, pdl_str text);

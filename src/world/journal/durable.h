@@ -179,7 +179,7 @@ void pdl_durable_note_output(pdl_durable *server);
 typedef enum {
     PDL_KEYED_NEW,      /* the first request with this key */
     PDL_KEYED_OPEN,     /* a run with this key began and did not succeed; it continues */
-    PDL_KEYED_ANSWERED, /* its answer is stored */
+    PDL_KEYED_ANSWERED, /* a run with this key has ended, and its answer is stored */
     PDL_KEYED_OTHER     /* another request had this key */
 } pdl_keyed;
 /* Finds the run for a key and the body that was sent with the key. Key and body may be any text;

@@ -31,10 +31,10 @@ typedef struct journal_id {
     char hash[65];
     int64_t key;
 } journal_id;
-/* The form in which a request is written: without these secrets (may be NULL), and with paths in
- * `folder` moved to `prefix` (pdl_effect_moved). The path that messages show depends on where the
- * run was started, so it is left out; with `twice` the path is there a second time, as in older
- * recordings. */
+/* The form in which a request is written: without the texts in `secrets` (may be NULL), and with
+ * paths in `folder` moved to `prefix` (pdl_effect_moved). The member `shown` of a read, the path in
+ * messages, depends on where the run was started, so it is left out. With `twice`, `shown` is set
+ * to the path of the request, as in older recordings. */
 typedef struct journal_form {
     const pdl_secrets *secrets;
     const pdl_redaction *redaction;

@@ -643,8 +643,8 @@ static void replied_with_nothing(call *c) {
 }
 
 /* Returns the call that failed when an error has no id. A server sends such an error when it could
- * not read a request: the failed call is the one whose answer the transport reads, or the only open
- * one. */
+ * not read a request. The failed call is the one whose answer the transport reads, or the only open
+ * call. */
 static call *nameless_call(const session *s) {
     call *only = NULL;
     if (s->expected) return find_call(s, s->expected);

@@ -1,6 +1,6 @@
 /* file_labels.c -- labels of files, between runs; see file_labels.h.
  *
- * Files outlive runs. Runs under the same policies see all labels that the others have left; runs
+ * Files outlive runs. Runs under the same policies see all labels that the others have left. Runs
  * under other policies have the same files, but see only the labels whose meaning no policy
  * decides. Labels of files are stored without their bits of sources, because such a bit means
  * another source in another run.

@@ -114,7 +114,7 @@ static bool is_one_value(pdl_str pattern, pdl_str text) {
 }
 
 /* Returns true when the rule is for this argument. A text that lists several recipients does not
- * fit, nor does a part of an object under a name that untrusted text chose. */
+ * fit. A part of an object does not fit when untrusted text chose the name of the part. */
 static bool value_fits(const policy *p, const rule *r, const pdl_policy_ask *ask,
                        const pdl_argument *a) {
     bool host = is_of_host(r);

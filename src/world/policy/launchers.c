@@ -190,8 +190,8 @@ static void start_of_script(void *user, const pdl_command_word *words, size_t n)
     start(c->s, c->by, c->n_by, words, n);
 }
 
-/* Finds the script of a shell. It is the word after the options when one of these is -c, and a file
- * otherwise. */
+/* Finds the script of a shell. The script is the word after the options when one of the options is
+ * -c. Otherwise the script is a file. */
 static void start_shell(starts *s, const pdl_command_word *words, size_t n) {
     size_t i = 1;
     bool is_text = false, more = true;

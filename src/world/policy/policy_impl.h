@@ -207,9 +207,9 @@ void pdl_approvals_close(policy_front *r);
 bool pdl_policy_front_ok(const policy_front *r);
 
 /* A forwarded effect whose answer the policies have to see, so its sink is replaced until the
- * answer arrives. There are four sorts: code and objects, whose process may get further labels
- * meanwhile; a program that is read; the use of a tool, whose reply gets the labels that its server
- * has received; and an effect whose reply names its own readers. */
+ * answer arrives. There are four sorts. Code and objects: their process may get further labels
+ * meanwhile. A program that is read. The use of a tool: its reply gets the labels that the server
+ * has received. An effect whose reply names its own readers. */
 typedef struct flight {
     struct policy_front *front;
     pdl_effect_sink asker;

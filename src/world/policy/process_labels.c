@@ -3,12 +3,12 @@
  *
  * A process forgets nothing, so its label is the join of the labels of all values that it got. A
  * process also outlives runs: rows of a batch, requests of a server, and tasks of an engine reach
- * the same process. If each run had its own list, the labels of earlier runs would be lost; so
- * there is one list for all runs that ask the same policies, and it numbers the processes. Each
- * effect of code carries the number of its process, and src/world/worker starts processes by these
- * numbers alone. So the list and the processes that are alive cannot differ, even when a journal
- * between them answers an effect. Runs under other policies have other processes, since a label
- * that one policy names has no meaning in another.
+ * the same process. If each run had its own list, the labels of earlier runs would be lost. So
+ * there is one list for all runs that ask the same policies, and this list numbers the processes.
+ * Each effect of code carries the number of its process, and src/world/worker starts processes by
+ * these numbers alone. So the list and the processes that are alive cannot differ, even when a
+ * journal between them answers an effect. Runs under other policies have other processes, since a
+ * label that one policy names has no meaning in another.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

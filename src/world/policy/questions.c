@@ -19,8 +19,8 @@ enum { MAX_SHOWN = 400, MAX_DEFINITION = 20000, MAX_ARGUMENTS = 40 };
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
-/* The text of a refusal. It leaves out the values that the policies redact wherever they are shown.
- * Otherwise the whole message would be redacted, and the user could not see what was refused. */
+/* The text of a refusal. It leaves out the values that the policies redact everywhere. Otherwise
+ * the whole message would be redacted, and the user could not see what was refused. */
 typedef struct refusal {
     const pdl_policies *p;
     pdl_redaction redaction;

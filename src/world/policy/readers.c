@@ -4,7 +4,7 @@
  * value.
  *
  * A label is one bit, and its readers differ from answer to answer. So the sets of readers are kept
- * beside the values: for each bit of a source (label.h) there is the set of readers that all
+ * beside the values. For each bit of a source (label.h) there is the set of readers that all
  * answers with this bit have in common. A value carries the bits of its sources, and its readers
  * are in all of their sets. This is exact for the first 16 sources of a run, and never allows too
  * many readers. For a value from another run (PDL_LABEL_ELSEWHERE), only the names that the policy

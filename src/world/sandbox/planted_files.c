@@ -5,10 +5,10 @@
  * are mounted over. In a folder that the code makes itself there is nothing to mount over, so the
  * code can make these files there. No rule of the kernel is about names: Landlock's rules are about
  * files that exist, and a filter of system calls sees no paths. The parts of a bare repository have
- * common names, so these are not reserved anywhere. A file that is found after the run is not
- * removed, because the user or another program may have made it meanwhile; it is reported before
- * the user enters the folder. A file may have been replaced by another file of the same name, so
- * the identity of each file is remembered together with its name.
+ * common names, so these are not reserved anywhere. A file that is found after the run is reported
+ * before the user enters the folder. It is not removed, because the user or another program may
+ * have made it meanwhile. A file may have been replaced by another file of the same name, so the
+ * identity of each file is remembered together with its name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

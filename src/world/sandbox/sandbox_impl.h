@@ -110,7 +110,7 @@ void pdl_spec_write(const sandbox_spec *s, pdl_buf *out);
 /* helper_instructions.c. Appends the text as arguments of a process. */
 void pdl_spec_split(const char *text, path_list *parts);
 /* Reads the instructions from these arguments. Returns the rest, which is the command; NULL when
- * they are wrong, or there is no command. */
+ * the instructions are wrong, or there is no command. */
 char **pdl_spec_read(char **argv, sandbox_spec *out);
 void pdl_spec_fini(sandbox_spec *s);
 /* Appends the parent folders of protected paths, up to the folder that may be written, outer ones

@@ -2,7 +2,7 @@
 """chance.py -- random numbers that are the same in each run, compiled into the names of worker.py when a block comes with a seed.
 
 An inference runs its program many times in one process, and the order of blocks differs from run to run. So each block
-has its own random numbers: `random` and, where it is imported, `numpy.random` start from the seed of the block, and a
+has its own random numbers: `random` and, where it is imported, `numpy.random` start from the seed of the block. A
 block that waited for the run continues with its own numbers. Generators that the code makes itself are not seeded.
 """
 import random  # noqa: F401  (it is seeded by its name in sys.modules)

@@ -3,8 +3,8 @@
  *
  * One Python process, started at the first code block and kept for the life of the world, runs the
  * python and ipython blocks; every command has its own process. Python does not run inside of this
- * process, because its interpreter cannot be interrupted, limited or unloaded safely, and a crash
- * of a user's extension would end the run without a trace. Blocks share one process, because a
+ * process, because its interpreter cannot be interrupted, limited or unloaded safely. A crash of a
+ * user's extension would also end the run without a trace. Blocks share one process, because a
  * start takes longer than most blocks, and later blocks use the objects of earlier ones.
  *
  * Messages are length-prefixed JSON over descriptors 3 and 4, so that what user code prints and

@@ -6,9 +6,9 @@
  * that records the heights of all stacks, the scope and the position in the output. A failure
  * unwinds to the handler, drops queued output of the attempt and forgets its calls. Printed output
  * cannot be taken back. So a pipe gets the output of an attempt only after the block has succeeded.
- * A terminal gets it at once, followed by a note if the attempt was refused. A model call is not
- * waited for at its block, so the end of an attempt waits for the attempt's calls: a failure that
- * arrives later must still find its handler.
+ * A terminal gets it at once, followed by a note if the attempt was refused. A block does not wait
+ * for its model call. So the end of an attempt waits for the calls of the attempt: a failure that
+ * arrives late must still find its handler.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -3,11 +3,12 @@
  *
  * No effect reports the time that code needs to compute. Such code requests nothing, so the world
  * would never notice that the seconds of the budget are over. The machine therefore reads the clock
- * itself, at turns of loops and at returns of functions. It also counts these turns, for budgets of
- * turns: their number is the same on every computer. Reading the clock every time would cost more
- * than most turns do. So the first FREE_TURNS turns after an effect are free, because the world has
- * just read the clock. After the free turns, every LOOK-th turn reads the clock. A single long
- * operation, such as a sum over a large list, has no turns: base/cancel.h bounds it.
+ * itself, at turns of loops and at returns of functions. The machine also counts these turns, for
+ * budgets of turns: the number of turns is the same on every computer. Reading the clock every time
+ * would cost more than most turns do. So the first FREE_TURNS turns after an effect are free,
+ * because the world has just read the clock. After the free turns, every LOOK-th turn reads the
+ * clock. A single long operation, such as a sum over a large list, has no turns: base/cancel.h
+ * bounds it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -5,7 +5,7 @@
  * chain of steps that led to the effect. It begins with the id of the block whose expression called
  * a function, the number of the call there, and the position in the function's body. The chain ends
  * with the block that makes the request. The numbers of trace ids (instance4) count calls over the
- * whole run and so depend on the order in which fibers run; they are not part of a place.
+ * whole run and so depend on the order in which fibers run. Therefore they are not part of a place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -55,8 +55,8 @@ static pdl_vref finish_reason(pdl_vref reply) {
     return any ? pdl_member(pdl_list_at(choices, 0), "finish_reason") : pdl_absent();
 }
 
-/* Adds to the error of a parser or spec that the model refused to answer or that its answer was
- * cut: the error alone would not say why the answer does not fit. */
+/* Adds a reason to the error of a parser or spec when the model refused to answer, or when its
+ * answer was cut. The error alone would not say why the answer does not fit. */
 static void report_end(pdl_vref reply, pdl_err *err) {
     enum { SHOWN = 1000 };
     pdl_vref reason = finish_reason(reply);
@@ -96,8 +96,8 @@ static size_t find_open(pdl_str s) {
     return depth ? from : s.n;
 }
 
-/* Returns true when the parser finds the same value in the first n bytes of a text: then the
- * bracket after these bytes belongs to prose, as in `{"a": 1} is the set {x`. */
+/* Returns true when the parser finds the same value in the first n bytes of a text. The bracket
+ * after these bytes then belongs to prose, as in `{"a": 1} is the set {x`. */
 static bool finds_same(const pdl_parser *p, pdl_vref text, size_t n) {
     pdl_val all, first, part = pdl_text(pdl_str_sub(pdl_str_get(text), 0, n));
     pdl_err ignored = {0};

@@ -439,7 +439,7 @@ pdl_step pdl_op_TEXT_ADD(pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
-/* Writes the separator to a context stream. It is a separate message of the loop when the loop has
+/* Writes the separator to a context stream. The separator is a separate message when the loop has
  * its own role. */
 static void stream_separator(pdl_fiber *f, pdl_vref sep) {
     pdl_vref role = block(f)->info->role;

@@ -34,8 +34,8 @@ struct pick {
     pdl_val vars;
 };
 
-/* Returns true when the code may read the name. It is always true for the name `result`: when the
- * code does not set it, the variable of that name is the result of the code. */
+/* Returns true when the code may read the name. Always returns true for the name `result`: when the
+ * code does not set `result`, the variable of that name is the result of the code. */
 static bool reads(const struct pick *p, pdl_str name) {
     return p->all || pdl_str_is(name, "result") || pdl_ident_is_in(p->text, name);
 }

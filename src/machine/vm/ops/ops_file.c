@@ -1,6 +1,6 @@
 /* ops_file.c -- the instructions that bring text into a run: read, include, import, and lang: pdl.
  * The text is the reply to an effect. The text of a program is loaded and compiled, and then runs
- * as a part of this run: an include in the scope of its block, an import in a separate scope.
+ * as a part of this run. An include runs in the scope of its block, an import in a separate scope.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,8 +2,8 @@
  *
  * The scheduler is a queue of runnable fibers in one thread; a fiber runs until it waits, ends or
  * has used its turns. Threads would need locks around every value and make the order of execution
- * random. The result of a program does not depend on the order in which its fibers run, because
- * fibers share only immutable values and promises, and each has its own output queue.
+ * random. The result of a program does not depend on the order in which its fibers run. Fibers
+ * share only immutable values and promises, and each has its own output queue.
  * PDL_STRESS=sched:SEED shuffles the order to test this.
  *
  * SPDX-License-Identifier: Apache-2.0

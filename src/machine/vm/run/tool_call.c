@@ -1,7 +1,6 @@
 /* tool_call.c -- see tool_call.h. The arguments without a parameter are bound as a dict, under a
  * name that no parameter of a tool has. The native that makes the effect adds the items of this
- * dict to the named arguments, each with its labels, so that policies see all arguments in the same
- * way.
+ * dict to the named arguments, each with its labels. So policies see all arguments in the same way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

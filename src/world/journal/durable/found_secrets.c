@@ -2,7 +2,7 @@
  * in a value.
  *
  * In the file, a key of the environment is replaced by its name (secret_references.h). A token that
- * a service makes while the run is in progress has no name that another process could look up, so
+ * a service makes while the run is in progress has no name that another process could look up. So
  * texts with this token are in the file unchanged. Commands that show the run later must redact it.
  * So each such secret becomes a line of the fact `secrets`, in the transaction of the first row
  * that contains it. A secret that is in no row is not written, so the file never reveals more than

@@ -2,8 +2,8 @@
  *
  * Results of code come from the journal, but what code left in Python (objects, PDL_SESSION, module
  * globals) ended with its process. When later code needs what earlier code left, the code and
- * object effects that were answered from rows run again first, in their order; their JSON results
- * must be the same.
+ * object effects that were answered from rows run again first, in their order. Their JSON results
+ * must be equal to the recorded ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

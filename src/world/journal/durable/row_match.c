@@ -190,7 +190,7 @@ static bool on_place(void *user, const store_effect *row) {
 }
 
 /* Notes that a request replaced a recorded one. The rows are read once, and only when the program
- * or its inputs have changed: an unchanged run makes no request that differs from a recorded one at
+ * or its inputs have changed. An unchanged run makes no request that differs from a recorded one at
  * the same place. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id) {
     pdl_err ignored = {0};

@@ -1,8 +1,8 @@
 /* replay.c -- answers effects from the file and forwards nothing; see journal.h.
  *
  * Two effects with the same identity get the recorded answers in their order. Models and code are
- * answered by poll, in the order of their requests, because a run expects their replies only there;
- * effects that the machine waits for at once are answered inside start.
+ * answered by poll, in the order of their requests, because a run expects their replies only there.
+ * Effects that the machine waits for at once are answered before `start` returns.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

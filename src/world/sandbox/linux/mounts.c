@@ -1,6 +1,6 @@
 /* mounts.c -- the common part of the two ways to make a root: which folders are mounted in which
- * order, and which protected paths can be mounted over. (namespaces.c mounts with system calls,
- * bwrap.c writes the mounts as arguments.) A profile must mean the same in both.
+ * order, and which protected paths can be mounted over. namespaces.c mounts with system calls, and
+ * bwrap.c writes the mounts as arguments. A profile must mean the same in both ways.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

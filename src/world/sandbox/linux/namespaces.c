@@ -2,7 +2,7 @@
  * than half the time of bubblewrap; see bwrap.c for machines that allow only bubblewrap.
  *
  * The new root is made in a tmpfs over /tmp, and the old root is moved below it until all mounts
- * are made: so folders in /tmp of the outside can still be mounted inside.
+ * are made. So folders in the /tmp of the outside can still be mounted inside.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

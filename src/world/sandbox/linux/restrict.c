@@ -106,7 +106,7 @@ typedef struct {
 } grants;
 
 /* Grants a folder. A rule applies to everything below a folder, so a folder with exceptions is
- * granted entry by entry; as a result, no file can be created directly in such a folder. */
+ * granted entry by entry. As a result, no file can be created directly in such a folder. */
 static void grant_but(int rules, const char *path, const grants *g, unsigned depth) {
     enum { MAX_DEPTH = 24 };
     const path_list *kept = g->kept;
