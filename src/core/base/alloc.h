@@ -67,7 +67,7 @@ void pdl_free(void *p);
 #define PDL_NEW_N(T, n) ((T *)pdl_calloc((n), sizeof(T)))
 
 /* Called with the failed size when memory runs out. Returns true when it has released memory; the
- * allocation is then tried again. NULL restores the default. */
+ * allocation is then tried again. pdl_alloc_on_oom(NULL) removes the handler. */
 typedef bool pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
 
@@ -106,8 +106,8 @@ PDL_NORETURN PDL_COLD void pdl_out_of_memory(size_t size);
  * process and replaces the allocator that pdl_alloc_from set. */
 void pdl_alloc_fail_at(long n);
 
-/* Replaces malloc for the whole process. NULL restores malloc. Must be called before anything is
- * allocated. */
+/* pdl_alloc_from replaces malloc for the whole process. NULL restores malloc. The embedder calls it
+ * before anything is allocated. */
 typedef struct pdl_allocator {
     /* n is positive; the result is aligned like that of malloc */
     void *(*alloc)(size_t n);

@@ -26,9 +26,9 @@ enum { PDL_ARENA_ALIGN = 8 };
 pdl_arena *pdl_arena_make(void);
 void pdl_arena_free(pdl_arena *a); /* NULL is allowed */
 
-/* Both functions return n bytes, aligned for pointers, 64-bit integers and doubles; pdl_arena_get
- * fills them with zeros. The bytes live as long as the arena, or until a reset. The result is never
- * NULL. */
+/* pdl_arena_get and pdl_arena_raw return n bytes, aligned for pointers, 64-bit integers and
+ * doubles. pdl_arena_get fills the bytes with zeros. The bytes live as long as the arena, or until
+ * a reset. The result is never NULL. */
 static inline void *pdl_arena_get(pdl_arena *a, size_t n);
 static inline void *pdl_arena_raw(pdl_arena *a, size_t n);
 
@@ -38,8 +38,8 @@ void *pdl_arena_more(pdl_arena *a, size_t n);
 /* Returns n items of size bytes, filled with zeros. The product is checked. */
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
 
-/* Announces that the next objects take about n bytes. They get one chunk, whose pages the system
- * maps at once. A page fault for each page would take twice as long. */
+/* Announces that the next objects take about n bytes. They get one chunk of at most 1 MB, whose
+ * pages the system maps at once. A page fault for each page would take twice as long. */
 void pdl_arena_expect(pdl_arena *a, size_t n);
 
 /* Copies s into the arena and NUL-terminates the copy. */

@@ -1,4 +1,4 @@
-/* base64.h -- converts bytes to text of 64 letters, and back (RFC 4648).
+/* base64.h -- converts bytes to base64 text and back (RFC 4648).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -35,8 +35,8 @@ struct pdl_buf {
 
 /* Size of a caller's array for pdl_buf_in. Most texts of expressions are shorter. */
 enum { PDL_SHORT_TEXT = 128 };
-/* Returns a buffer that begins in an array of the caller, which must outlive it. A short text that
- * is copied at the end then needs no allocation. */
+/* Returns a buffer that begins in an array of the caller. The array must outlive the buffer. A
+ * short text stays in the array and needs no allocation, unless pdl_buf_take copies it. */
 static inline pdl_buf pdl_buf_in(char *array, size_t size, size_t limit) {
     array[0] = 0;
     return (pdl_buf){array, 0, size, limit, array};
@@ -79,7 +79,7 @@ static inline const char *pdl_buf_z(const pdl_buf *b) { return b->p ? b->p : "";
  * result is never NULL. */
 char *pdl_buf_take(pdl_buf *b);
 
-/* Empties the buffer. It keeps its memory. */
+/* Empties the buffer, which keeps its memory. */
 static inline void pdl_buf_clear(pdl_buf *b) {
     b->len = 0;
     if (b->p) b->p[0] = 0;
@@ -91,10 +91,11 @@ static inline void pdl_buf_cut(pdl_buf *b, size_t len) {
     }
 }
 
-/* These two are for a writer that cannot report an error for each piece. pdl_buf_unlimit removes
- * the ceiling and returns it. pdl_buf_relimit sets it again at the end, and returns false with
- * PDL_E_limit when the text has exceeded the ceiling. It removes everything after start when the
- * ceiling was exceeded or when the writing failed (ok is false). */
+/* pdl_buf_unlimit and pdl_buf_relimit are for a writer that cannot report an error for each piece.
+ * pdl_buf_unlimit removes the ceiling and returns it. pdl_buf_relimit sets it again at the end, and
+ * returns false with PDL_E_limit when the text has exceeded the ceiling. When the ceiling was
+ * exceeded, or when the writing failed (ok is false), pdl_buf_relimit removes everything after
+ * start and returns false. */
 static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;
     b->limit = PDL_BUF.limit;

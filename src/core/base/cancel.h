@@ -14,8 +14,8 @@
 
 #include "base/err.h"
 
-/* The number of the signal that asked for the end; 0 before that signal. It is a sig_atomic_t.
- * <signal.h> is not included here, because it declares too much. */
+/* The number of the signal that asked for the end; 0 before that signal. The type `int` replaces
+ * sig_atomic_t, because <signal.h> declares too much for this header. */
 typedef const volatile int pdl_cancel_flag;
 
 /* Everything that can cancel the work of a thread. When all members are zero, the work cannot be
@@ -38,12 +38,12 @@ const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c);
  * the whole process. */
 void pdl_cancel_say_after(long looks);
 
-/* Returns false when the work of this thread is cancelled; err holds the reason. Programs cannot
- * catch a signal. */
+/* Returns false when the work of this thread is cancelled; err holds the reason. When the reason is
+ * a signal, programs cannot catch the error. */
 PDL_MUST bool pdl_check_cancel(pdl_err *err);
 
-/* Does what pdl_check_cancel does, for functions that run once for each small item: it reads the
- * clock only now and then. */
+/* Does less than pdl_check_cancel, for functions that run once for each small item. Checks the
+ * signal, reads the clock at every 64th call, and ignores pdl_alloc_low. */
 PDL_MUST bool pdl_check_cancel_often(pdl_err *err);
 
 /* Does what pdl_check_cancel does, for the i-th of many small items. Most items are not checked. */
@@ -94,7 +94,7 @@ PDL_MUST static inline bool pdl_walk_may_continue_at(size_t i) {
     return PDL_LIKELY((i + 1) % PDL_CANCEL_EVERY) || !pdl_cancel_walk();
 }
 
-extern _Thread_local bool pdl_walk_cancelled; /* only pdl_check_walk reads this */
+extern _Thread_local bool pdl_walk_cancelled; /* see the functions below */
 PDL_COLD bool pdl_raise_walk_cancelled(pdl_err *err);
 /* Returns true when a walk was cancelled, so that a computed result may be wrong. Functions that
  * cannot report errors call this. */

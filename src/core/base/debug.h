@@ -53,18 +53,18 @@ typedef struct pdl_debug {
 
 enum { PDL_DEBUG_WHY = 192 }; /* maximum length of a message in bytes */
 
-/* Applies the switches for the whole process: time:F, cancel:N and room:N. Returns false, with a
- * message in why, when a word is unknown. */
+/* Applies the switches that hold for the whole process: time:F, cancel:N and room:N. Returns false,
+ * with a message in why, when a word is unknown. */
 bool pdl_debug_init_process(const char *stress, char why[PDL_DEBUG_WHY]);
 
-/* Reads categories ("exec,http", "all", "help") and stress switches. Returns false and a message in
- * *why (static or in the caller's buffer) when a word is unknown. alloc:N holds for the whole
+/* Reads categories ("exec,http", "all", "help") and stress switches. Returns false, with a message
+ * in why, when a word is unknown or the file cannot be opened. alloc:N also holds for the whole
  * process; see pdl_alloc_fail_at. */
 bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
                     char why[PDL_DEBUG_WHY]);
 void pdl_debug_fini(pdl_debug *d);
 
-/* Writes the lines unchanged. */
+/* Writes the lines without calling `redact`. */
 void pdl_debug_put(const pdl_debug *d, pdl_str lines);
 PDL_PRINTF(3, 4)
 void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);

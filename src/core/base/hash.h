@@ -22,7 +22,7 @@ typedef struct {
     unsigned char block[64];
 } pdl_sha256;
 
-/* Hash content that arrives in pieces. init begins a hash, add is called for each piece, and done
+/* pdl_sha256_init begins a hash, pdl_sha256_add adds a piece of the content, and pdl_sha256_done
  * writes the digest. */
 void pdl_sha256_init(pdl_sha256 *h);
 void pdl_sha256_add(pdl_sha256 *h, pdl_str bytes);

@@ -16,7 +16,7 @@ typedef struct pdl_map_entry {
     void *value;
 } pdl_map_entry;
 
-/* A map of zeros is empty and valid. entries.p[0..n) are in order of insertion. */
+/* A map of zeros is empty and valid. entries[0..n) are in order of insertion. */
 typedef struct pdl_map {
     pdl_map_entry *entries;
     size_t n, cap;

@@ -19,8 +19,8 @@ size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]);
 size_t pdl_num_double(double v, char out[PDL_NUM_MAX]);
 
 /* Writes a finite v with `digits` decimals as printf's %.*f does (exact, halves to even), about
- * five times as fast. Returns the length, or 0 when digits is above PDL_NUM_FIXED_DIGITS or v is
- * not below 1e9. */
+ * five times as fast. Writes no NUL. Returns the length, or 0 when digits is not in
+ * 0..PDL_NUM_FIXED_DIGITS or |v| is not below 1e9. */
 enum { PDL_NUM_FIXED_DIGITS = 9 };
 size_t pdl_num_fixed(double v, int digits, char out[PDL_NUM_MAX]);
 

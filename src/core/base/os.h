@@ -33,7 +33,7 @@ void pdl_os_wipe(void *p, size_t n);
  * no memory. */
 void *pdl_os_map(size_t n);
 void pdl_os_unmap(void *p, size_t n);
-/* Lets the system use pages that are larger than usual for memory of pdl_os_map. */
+/* Lets the system use large pages for the memory at p, which pdl_os_map returned. */
 void pdl_os_use_large_pages(void *p, size_t n);
 
 /* Returns the bytes that all processes together may still take; UINT64_MAX when that is unknown. */
@@ -55,8 +55,8 @@ size_t pdl_os_self(char *out, size_t size);
 
 /* --- files --- */
 
-/* These return the times of the last change of a file's content, and of its entry, in
- * nanoseconds. */
+/* pdl_os_modified_ns returns the time of the last change of a file's content, and pdl_os_changed_ns
+ * that of its entry. Both times are in nanoseconds. */
 int64_t pdl_os_modified_ns(const struct stat *st);
 int64_t pdl_os_changed_ns(const struct stat *st);
 /* Returns the time of the clock by which the system stamps files. */

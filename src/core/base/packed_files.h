@@ -16,7 +16,8 @@
 /* Adds a file, before other threads exist. Takes ownership of path; bytes live as long as the
  * process. */
 void pdl_packed_add(char *path, pdl_str bytes);
-/* Returns true when there is such a file. bytes may be NULL. */
+/* Returns true when a packed file has this path, and sets *bytes to its content. bytes may be
+ * NULL. */
 bool pdl_packed_find(const char *path, pdl_str *bytes);
 
 /* Calls fn for each file that is read from now on. NULL ends these calls. */

@@ -52,7 +52,7 @@ typedef struct pdl_regex_search {
 } pdl_regex_search;
 
 /* Sets *hit. On a hit, fills spans, which has room for groups + 1 items. Error: PDL_E_limit when
- * the step limit is reached. */
+ * the match takes too many steps or too much memory. */
 PDL_MUST bool pdl_regex_match(const pdl_regex *re, pdl_regex_search of, bool *hit, pdl_span *spans,
                               pdl_err *err);
 

@@ -4,8 +4,9 @@
  * read beyond the end returns -1, which is no byte, so no reader needs a terminating NUL.
  * Invariant: pos <= src.n.
  *
- * None of these functions fails. Functions that accept a text return whether it was at the cursor,
- * and only then move the cursor past it, so that a grammar reads as a chain of such calls.
+ * None of these functions fails. When a text is at the cursor, the functions that accept it move
+ * the cursor past the text and return true. Otherwise they return false. So a grammar reads as a
+ * chain of calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

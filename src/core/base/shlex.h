@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Calls word(user, w) for each word in order (w is borrowed for the call) until it returns false,
- * which ends the splitting without an error. Blanks are space, tab, CR and LF. Error:
+/* Calls word(user, w) for each word in order; w is borrowed for the call. When `word` returns
+ * false, the splitting ends without an error. Blanks are space, tab, CR and LF. Error:
  * PDL_E_expression, py_class "ValueError", "No closing quotation" or "No escaped character"; the
  * words before the error were passed on. */
 PDL_MUST bool pdl_shlex_split(pdl_str text, bool (*word)(void *user, pdl_str w), void *user,

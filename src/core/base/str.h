@@ -27,8 +27,8 @@ static inline bool pdl_str_eq(pdl_str a, pdl_str b) {
            (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); /* NOLINT: p is not NULL when n > 0 */
 }
 
-/* Compares with a word of a table. Such words are tried one after the other, and most differ in
- * their first byte. */
+/* Returns true when a is equal to z, a word of a table. The words of a table are tried one after
+ * the other, and most differ in their first byte. */
 static inline bool pdl_str_is(pdl_str a, const char *z) {
     if (a.n && z && a.p[0] != z[0]) return false;
     return pdl_str_eq(a, pdl_str_of(z));
@@ -90,7 +90,8 @@ bool pdl_str_is_yes(pdl_str answer);
 char *pdl_str_dup(pdl_str s);
 
 /* Returns the number of single-byte edits (insert, delete, replace, swap of neighbours) from a to
- * b, or limit + 1 when it is larger than limit. Used for "did you mean". */
+ * b, or limit + 1 when there are more than limit edits, or when a or b has more than 64 bytes. Used
+ * for "did you mean". */
 size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit);
 
 /* Returns the candidate that is most like name, or an empty slice when none is close enough to be

@@ -21,8 +21,8 @@ PDL_MUST bool pdl_web_address_read(pdl_str text, pdl_buf *out, pdl_err *err);
  * form (RFC 3986, 5.2). The errors are those of pdl_web_address_read. */
 PDL_MUST bool pdl_web_address_join(pdl_str base, pdl_str reference, pdl_buf *out, pdl_err *err);
 
-/* The next functions return a part of an address in normal form; examples of the parts are above
- * them: "http://example.org:8080". */
+/* Each of the next functions returns a part of an address in normal form. An example of its result
+ * is above each: "http://example.org:8080". */
 pdl_str pdl_web_address_origin(pdl_str address);
 /* "example.org:8080" */
 pdl_str pdl_web_address_authority(pdl_str address);

@@ -35,7 +35,8 @@ static inline uint64_t pdl_word64(const char *p) {
     return w;
 }
 
-/* Sets the highest bit of each byte that is zero; bits above the lowest one set may be wrong. */
+/* Returns a word that has the highest bit of each byte set that is zero in w. Only the lowest set
+ * bit is reliable. */
 static inline uint64_t pdl_word_zeros(uint64_t w) {
     return (w - PDL_EACH_BYTE(1)) & ~w & PDL_EACH_BYTE(0x80);
 }

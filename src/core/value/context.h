@@ -16,7 +16,7 @@
 #include "value/path.h"
 #include "value/val.h"
 
-/* The content of a message. A borrowed view, which lives as long as the context. */
+/* A borrowed view of a message, which lives as long as the context. */
 typedef struct pdl_message {
     pdl_vref role;    /* str */
     pdl_vref content; /* any value */
@@ -30,8 +30,8 @@ pdl_val pdl_context_empty(void);
 /* Makes one message. Takes role, content and extra, and borrows defsite. extra may be absent, and
  * defsite may be NULL. */
 pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
-/* Makes the message of a model's reply. content is the promise of its text, which can still be
- * found after it was resolved. */
+/* Makes the message of a model's reply. content is the promise of its text. The message keeps this
+ * promise in `source` after it was resolved. */
 pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
 /* pdl_context_dep puts a before b; pdl_context_ind makes a and b independent. Both functions take a
  * and b. */
@@ -70,14 +70,15 @@ pdl_val pdl_context_messages(pdl_vref c);
 /* Returns true when v is a non-empty list of dicts of the form that pdl_context_messages
  * returns. */
 bool pdl_messages_are_plain(pdl_vref v);
-/* Calls fn in order for the messages that may hold a promise, until it returns false. Iterative. A
- * cancelled run does not end it, because a search for promises has to see all of them. */
+/* Calls fn in order for the messages that may hold a promise, until it returns false. The walk does
+ * not recurse, and a cancelled run does not end it, because a search for promises has to see all of
+ * them. */
 void pdl_context_each_unsettled(pdl_vref c, bool (*fn)(void *user, const pdl_message *m),
                                 void *user);
 /* Returns the number of messages of base if c begins with all of them, and 0 otherwise. The part
  * that both share is not read, so this is cheap when one conversation continues the other. */
 size_t pdl_context_shared(pdl_vref c, pdl_vref base);
-/* Finds the last message. Returns false when c is empty. Cheap. */
+/* Finds the last message. Returns false when c is empty. */
 bool pdl_context_last(pdl_vref c, pdl_message *out);
 
 /* The hint for a number that is given in place of messages or a text. */

@@ -14,8 +14,8 @@
 
 #include "base/banned.h"
 
-/* Returns a child. The last two children may be absent; the first absent child ends the
- * children. */
+/* Returns the i-th child: the three texts, then `json` and `fetched` unless they are absent.
+ * Returns absent after the last child. */
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const pdl_handle *h = (const void *)o;
     switch (i) {

@@ -40,14 +40,15 @@ int pdl_num_cmp(pdl_vref a, pdl_vref b);
 /* Reads an integer in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks,
  * base prefix when base is 0 or matches). Returns false when the text is no such integer. */
 bool pdl_int_read(pdl_str s, int base, pdl_val *out);
-/* Reads decimal digits only (optional '-'): integers of JSON and YAML of any size. */
+/* Reads an integer of JSON or YAML: decimal digits, with an optional '-' before them. Returns false
+ * for other text, and for an integer that is too large. */
 bool pdl_int_read_decimal(pdl_str s, pdl_val *out);
 
 /* Truncates a float to an integer. Returns false for inf and nan. */
 bool pdl_int_from_double(double d, pdl_val *out);
 /* Returns the nearest double of an int (inf when too large). */
 double pdl_num_to_double(pdl_vref v);
-/* Returns true when v fits int64 (a bool, an int or an integral value). */
+/* Returns true when v is a bool, or an integer that fits int64. */
 bool pdl_int_get(pdl_vref v, int64_t *out);
 int pdl_int_sign(pdl_vref v);
 size_t pdl_int_bit_length(pdl_vref v);
@@ -58,7 +59,7 @@ uint32_t pdl_int_hash(pdl_vref v);
 /* Makes GMP allocate through base/alloc.h for the whole process, because GMP itself aborts when
  * memory runs out. Called once, before there are large integers. */
 void pdl_int_use_alloc(void);
-/* Releases a BIGINT for val.c. */
+/* Releases the digits of a BIGINT, for val.c. */
 void pdl_bigint_fini(pdl_obj *o);
 
 #endif

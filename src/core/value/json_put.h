@@ -23,14 +23,14 @@ void pdl_json_put_int(pdl_buf *out, const char *name, int64_t n);
 void pdl_json_put_bool(pdl_buf *out, const char *name, bool value);
 /* Writes the bytes as two hexadecimal digits each. */
 void pdl_json_put_hex(pdl_buf *out, const char *name, pdl_str bytes);
-/* Writes a member. A value that has no form in JSON becomes its text (PDL_JSON_LOOSE); NaN, and a
- * value that is too deep, become null. */
+/* Writes a member. A value that has no form in JSON becomes its text (PDL_JSON_LOOSE); A value that
+ * contains NaN, or that is too deep, becomes null as a whole. */
 void pdl_json_put_value(pdl_buf *out, const char *name, pdl_vref v);
 /* Writes an item of a list. */
 void pdl_json_add_text(pdl_buf *out, pdl_str text);
 
-/* Begins {"$pdl": KIND, the form in which the worker and the journal write a value that JSON lacks.
- * It adds no comma: those that write lists of values add it between two of them. */
+/* Writes {"$pdl":KIND, which begins the form of a value that JSON lacks, for the worker and the
+ * journal. Writes no comma before it: code that writes a list of values adds the commas. */
 void pdl_json_open_kind(pdl_buf *out, const char *kind);
 
 #endif

@@ -16,10 +16,10 @@ enum {
 };
 
 /* Reads the whole of text (blanks around it are allowed). A duplicate key keeps its first position
- * and gets the last value. Integers have any size. Errors: PDL_E_limit when the text is nested
- * deeper than PDL_MAX_JSON_DEPTH; PDL_E_syntax with py_class "JSONDecodeError" and Python's
- * message, such as "Expecting ',' delimiter: line 1 column 7 (char 6)". *end (may be NULL) gets the
- * number of bytes that were read. */
+ * and gets the last value. Errors: PDL_E_limit when the text is nested deeper than
+ * PDL_MAX_JSON_DEPTH, or when a string or an integer is too large; PDL_E_syntax with py_class
+ * "JSONDecodeError" and Python's message, such as "Expecting ',' delimiter: line 1 column 7 (char
+ * 6)". *end (may be NULL) gets the number of bytes that were read. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 
 /* Reads a document from outside, which may begin with a byte order mark. */

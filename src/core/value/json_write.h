@@ -30,7 +30,7 @@ enum { PDL_JSON_MAX_INDENT = 100 };
  * PDL_JSON_MAX_INDENT. With an indent the separators are "," newline and ": ". Keys that are
  * numbers, bools or null are converted by the rules of Python's json. Error: type, limit. */
 PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err);
-/* Writes v with any text, also an empty one, as the indentation of a level. NULL means that the
+/* Writes v with any text, also an empty one, as the indentation of a level. When unit is NULL, the
  * result has one line. */
 PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out,
                                    pdl_err *err);
@@ -43,7 +43,7 @@ PDL_MUST bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, 
 
 /* Writes v in one line, as a part of JSON inside of `depth` containers. `other` is called for a
  * value that has no form in JSON, with the number of containers around it. It writes the value and
- * returns true, or it returns false. */
+ * returns true, or it returns false. In the second case the flags decide about the value. */
 typedef struct pdl_json_part {
     int flags;
     unsigned depth; /* the number of containers around v */

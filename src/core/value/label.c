@@ -23,8 +23,7 @@ const char *pdl_label_name(size_t bit) {
     return names[bit];
 }
 
-/* A walk over a value. Values may share parts. Each part is walked through once, and the result
- * shares parts in the same way. */
+/* A walk over a value. */
 typedef struct label_walk {
     /* the origins that the walk removes from values, or adds to them */
     pdl_label origins;
@@ -45,7 +44,7 @@ static pdl_label rest_of(pdl_label l, pdl_label origins) {
 
 static pdl_val without(label_walk *w, pdl_vref v, unsigned depth);
 
-/* Makes a container from the changed parts of a container. */
+/* Makes a list or tuple of the items of v, each without the origins. */
 static pdl_val list_without(label_walk *w, pdl_vref v, unsigned depth) {
     size_t n = pdl_list_len(v);
     pdl_val out = pdl_list_new(n);
@@ -64,7 +63,7 @@ static pdl_val dict_without(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Removes labels. A part that is deeper than values may be keeps its origins. So does a part that a
+/* Removes labels. A part below the maximum depth of values keeps its origins. So does a part that a
  * cancelled walk has not reached. */
 static pdl_val without(label_walk *w, pdl_vref v, unsigned depth) {
     if (!(pdl_label_of(v) & w->origins) || !may_enter(w, depth)) return pdl_keep(v);
@@ -164,7 +163,7 @@ static pdl_val redacted_dict(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Redacts parts. A part that is deeper than values may be is redacted as a whole. So is a part that
+/* Redacts parts. A part below the maximum depth of values is redacted as a whole. So is a part that
  * a cancelled walk has not reached. */
 static pdl_val redacted(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_label label = pdl_label_of(v);

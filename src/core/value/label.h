@@ -120,24 +120,25 @@ pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
  * Any other part keeps its origins and loses its sources, which belong to another run. Takes v. */
 pdl_val pdl_with_origin(pdl_val v, pdl_label origin);
 
-/* A redaction replaces the parts of values that have one of these labels when they leave the run.
- * `name` appends the names of labels. */
+/* When values leave the run, a redaction replaces the parts that have one of `labels`. `name`
+ * appends the names of labels. */
 typedef struct pdl_redaction {
     pdl_label labels; /* 0 when the whole value is shown */
     const void *user; /* borrowed */
     void (*name)(const void *user, pdl_label labels, pdl_buf *out);
 } pdl_redaction;
-/* Returns true when m covers values with the label l. In this function and the following ones, m
- * may be NULL, which covers nothing. */
+/* Returns true when m covers values with the label l. Here and in pdl_redact_labelled m may be
+ * NULL, which covers nothing. */
 static inline bool pdl_redaction_covers(const pdl_redaction *m, pdl_label l) {
     return m && (m->labels & l) != 0;
 }
-/* Appends "[secret]", for a label that the redaction covers. */
+/* Appends the names of the labels in l that m covers, in brackets: "[secret]". */
 void pdl_redaction_put(const pdl_redaction *m, pdl_label l, pdl_buf *out);
 /* Replaces every part of v that m covers by the text of pdl_redaction_put. Takes v. */
 pdl_val pdl_redact_labelled(const pdl_redaction *m, pdl_val v);
-/* Replaces every text in v by the text of pdl_redaction_put and keeps numbers. Used for a covered
- * value whose structure is still needed, such as a reply in a recording. Takes v. */
+/* Replaces every text in v by the text of pdl_redaction_put. Numbers become 0, booleans become
+ * false, and lists become empty. Used for a covered value whose keys are still needed, such as a
+ * reply in a recording. Takes v. */
 pdl_val pdl_redact_leaves(const pdl_redaction *m, pdl_label l, pdl_val v);
 
 /* Returns the label of the i-th source of a run. */

@@ -25,7 +25,7 @@ typedef struct pdl_memo_entry {
 typedef struct pdl_memo {
     size_t visits;
     PDL_VEC(pdl_memo_entry) done;
-    /* maps an object and a way of walking to 1 + the index of their result in `done` */
+    /* maps an object and a `way` to 1 + the index of their result in `done` */
     pdl_idmap place;
 } pdl_memo;
 

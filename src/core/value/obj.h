@@ -14,7 +14,7 @@
 #include "value/label.h"
 #include "value/val.h"
 
-/* Objects made (1) and released (-1), for pdl_live_objects. */
+/* Counts an object that was made (n is 1) or released (n is -1), for pdl_live_objects. */
 #ifdef NDEBUG
 static inline void pdl_obj_count(int n) { (void)n; }
 #else
@@ -101,9 +101,9 @@ static inline pdl_val pdl_joined_all(pdl_val c, pdl_vref other) {
  * allocated. Returns the new capacity. */
 size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need);
 
-/* Starts a dict with these keys. The caller adds the values vals[n++], which must have no labels
- * and no flags. The dict is a valid value when it has as many values as shape has keys. Takes
- * shape. */
+/* Starts a dict with the keys of shape. The caller adds the values vals[n++], which must have no
+ * labels and no flags. The dict is a valid value when it has as many values as shape has keys.
+ * Takes shape. */
 pdl_dictobj *pdl_dict_begin(struct pdl_shape *shape);
 /* Releases a dict of pdl_dict_begin that is not finished. The caller still owns the values. */
 void pdl_dict_abandon(pdl_dictobj *d);

@@ -22,17 +22,17 @@ typedef struct pdl_path {
     struct pdl_path *up; /* owned; NULL for the root */
 } pdl_path;
 
-/* Appends a segment to up (borrowed; may be NULL). */
+/* These return the path `up` (borrowed; may be NULL) with one more segment. */
 pdl_path *pdl_path_name(pdl_path *up, const char *name);
 pdl_path *pdl_path_index(pdl_path *up, uint32_t i);
-/* appends an iteration, which is printed like an index */
+/* the segment is an iteration, which is printed like an index */
 pdl_path *pdl_path_iteration(pdl_path *up, uint32_t i);
 pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n);
 pdl_path *pdl_path_keep(pdl_path *p);
 void pdl_path_drop(pdl_path *p); /* iterative; p may be NULL */
 
-/* Appends the segments of p below `from` to onto. `from` is one of p's ancestors, by identity; for
- * NULL or another path all of p is appended. All are borrowed. */
+/* Returns `onto` with the segments of p below `from`. `from` is one of p's ancestors, by identity;
+ * for NULL or another path all of p is appended. All are borrowed. */
 pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *from);
 
 /* Appends the segments with dots between them. Appends nothing for NULL. */

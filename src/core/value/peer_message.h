@@ -12,9 +12,9 @@
 /* Appends the explanation in a body (spec providers 9). Returns false, and appends nothing, when
  * the body has no explanation. */
 bool pdl_peer_words(pdl_vref body, pdl_buf *out);
-/* Appends the explanation in the bytes of a body: the explanation in its JSON, or else the
- * beginning of the text. The result is valid UTF-8 of at most `most` bytes. Returns false when the
- * explanation is empty. */
+/* Appends the explanation in the bytes of a body: the whole explanation in its JSON, or else the
+ * first `most` bytes of the text. Invalid bytes are replaced. Returns false when the explanation is
+ * empty. */
 bool pdl_peer_words_in(pdl_str bytes, size_t most, pdl_buf *out);
 
 /* Returns true when a body reports a failure: it has an `error` or `errors` with content. Some

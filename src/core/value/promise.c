@@ -1,7 +1,7 @@
-/* promise.c -- see promise.h. Both walks keep an explicit stack for joins inside joins, because
- * programs decide how deep these are. Forty objects may make a value with 2^40 leaves. So after
- * MANY steps a walk remembers the objects that it has visited, which bounds its time by their
- * number.
+/* promise.c -- see promise.h. pdl_promise_blocking and pdl_promise_resolve keep an explicit stack
+ * for joins inside joins, because programs decide how deep these are. Forty objects may make a
+ * value with 2^40 leaves. So after MANY steps a walk remembers the objects that it has visited,
+ * which bounds its time by their number.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

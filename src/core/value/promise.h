@@ -17,7 +17,7 @@ typedef enum { PDL_PROMISE_PENDING, PDL_PROMISE_FILLED, PDL_PROMISE_FAILED } pdl
 typedef struct pdl_promise {
     pdl_ext ext;
     pdl_promise_state state;
-    uint32_t id;    /* the effect whose reply fills the promise; 0 when the promise is a join */
+    uint32_t id;    /* id of the effect whose reply fills the promise; 0 for a join */
     pdl_val value;  /* the value when the promise is FILLED; otherwise absent */
     pdl_err err;    /* the error when the promise is FAILED */
     pdl_val pieces; /* the list of a join's pieces (texts or promises) in order; otherwise absent */
@@ -37,7 +37,7 @@ void pdl_promise_fail(pdl_promise *p, const pdl_err *err); /* copies err */
 
 /* Returns the first promise in v, at any depth of containers, that is not filled with a ready
  * value. The promise is borrowed. Returns absent when v is ready. A failed promise is not ready.
- * Iterative in the depth of joins. */
+ * The walk does not recurse for joins inside joins. */
 pdl_vref pdl_promise_blocking(pdl_vref v);
 
 /* Replaces every filled promise in v by its value, at any depth. v must be ready:

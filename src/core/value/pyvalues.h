@@ -45,8 +45,7 @@ pdl_val pdl_view_new(pdl_val dict, pdl_view_kind kind); /* takes dict */
 pdl_view_kind pdl_view_kind_of(pdl_vref v);
 pdl_vref pdl_view_dict(pdl_vref v);
 
-/* Makes an undefined value with its explanation, "'x' is undefined". Takes why, a text. name is the
- * missing name, for suggestions. */
+/* Makes an undefined value with its explanation, "'x' is undefined". Takes why, a text. */
 pdl_val pdl_undefined(pdl_val why);
 pdl_vref pdl_undefined_why(pdl_vref v);
 
@@ -61,7 +60,7 @@ typedef struct pdl_iter {
 PDL_MUST bool pdl_iter_init(pdl_iter *it, pdl_vref v, pdl_err *err);
 bool pdl_iter_next(pdl_iter *it, pdl_val *out);
 void pdl_iter_fini(pdl_iter *it);
-/* Reads Python's len(). Returns false when v has no length. */
+/* Computes Python's len(). Returns false when v has no length. */
 bool pdl_val_len(pdl_vref v, size_t *out);
 /* Makes list(v). */
 PDL_MUST bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err);

@@ -3,9 +3,9 @@
  *
  * The conformance kit fixes Python's words in these errors: values that do not fit a type, a field
  * of a block with a wrong type (lang), a loop over a value that is not a list, a call of a value
- * that is not a function, a wrong aggregator, a wrong context. All other text for a person
- * or a model has the words of JSON. So has text that repeats such an error: the note of a retry,
- * and the answer to a tool call.
+ * that is not a function, a wrong aggregator, a wrong context. All other text for a person or a
+ * model has the words of JSON. Text that repeats such an error has the words of JSON, too: the note
+ * of a retry, and the answer to a tool call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

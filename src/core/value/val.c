@@ -58,7 +58,8 @@ typedef struct {
 /* The walk of this thread that is in progress. When the function that releases an object drops
  * another value, that value is added to this walk instead of starting another one. */
 static _Thread_local walk *active;
-/* An empty walk. It replaces the active walk when there is nothing to release any more. */
+/* An empty walk. It is the active walk after pdl_leak_on_exit, when nothing is released any
+ * more. */
 static walk no_more;
 
 static bool walk_grow(walk *w) {
@@ -87,7 +88,8 @@ static void free_leaf(pdl_obj *o) {
     pdl_obj_free(o);
 }
 
-/* Returns the first n children, for kinds of objects that have their children in an array. */
+/* Returns the array of the children of a list, tuple or dict (of its values), and sets *n to their
+ * number. Sets *n to 0 for other kinds of objects. */
 static const pdl_val *first_children(const pdl_obj *o, size_t *n) {
     const void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) {
@@ -100,7 +102,8 @@ static const pdl_val *first_children(const pdl_obj *o, size_t *n) {
     return d ? d->vals : NULL;
 }
 
-/* Returns the i-th child after the first ones; absent after the last child. */
+/* Returns child number i, which is not in the array of first_children; absent after the last
+ * child. */
 static pdl_val child_at(const pdl_obj *o, size_t i) {
     const void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) return pdl_absent();

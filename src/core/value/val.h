@@ -48,7 +48,7 @@ typedef enum {
     PDL_V_UNDEFINED,  /* Jinja's undefined with its explanation */
     PDL_V_FUNC,       /* a closure of PDL (func.h); only vm knows its body */
     PDL_V_PROMISE,    /* a value that will arrive (promise.h) */
-    PDL_V_HANDLE,     /* an object in a code worker (handle.h) */
+    PDL_V_HANDLE,     /* an object of Python or of the host program (handle.h) */
     PDL_V_NATIVE,     /* a bound method or a global function of templates */
     PDL_V_CELL,       /* namespace, cycler, joiner, loop, macro: objects of templates */
     PDL_V_AGGREGATOR, /* the target of `contribute: [NAME]` */
@@ -59,7 +59,7 @@ typedef enum {
 enum {
     PDL_F_PROMISE = 1, /* the value is, or may contain, an unfilled promise */
     PDL_F_SAFE = 2,    /* a text that is marked safe (Markup) */
-    PDL_F_HANDLE = 4,  /* the value is, or may contain, a worker handle */
+    PDL_F_HANDLE = 4,  /* the value is, or may contain, a PDL_V_HANDLE */
     /* a container in which each part has all its labels itself; see pdl_label_of_part */
     PDL_F_PARTS = 8,
     PDL_F_MODULE = 16, /* the dict of an import; see pdl_dict_first_shown */
@@ -148,8 +148,8 @@ static inline pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags) {
     assert(tag > PDL_V_FLOAT && o->tag == tag && o->refs > 0);
     return (pdl_val){.tag = (uint8_t)tag, .flags = (uint8_t)flags, .u.o = o};
 }
-/* These return the same value with further labels, or with flags set. They take v. A label of a
- * container applies to all of its parts. */
+/* Returns the same value with further labels. Takes v. A label of a container applies to all of its
+ * parts. */
 static inline pdl_val pdl_with_label(pdl_val v, pdl_label l) {
     v.label_low |= (uint32_t)l;
     v.label_high |= (uint16_t)(l >> 32);
@@ -221,9 +221,9 @@ static inline bool pdl_may_hold_promise(pdl_vref v) {
 /* The class of extension objects, whose kinds higher rooms define. */
 typedef struct pdl_class {
     const char *type_name; /* the NAME in Python's <class 'NAME'>: "function", "Namespace" */
-    /* May be NULL. Returns the i-th child value (borrowed), or absent after the last child. Deep
-     * structures are released with it, without recursion, so fini must not drop children that
-     * child() enumerates. */
+    /* May be NULL. Returns the i-th child value (borrowed), or absent after the last child.
+     * Children are released by means of this function, without recursion, so fini must not drop
+     * them. */
     pdl_vref (*child)(const pdl_obj *o, size_t i);
     /* May be NULL. Releases everything except the children and the object's memory. */
     void (*fini)(pdl_obj *o);
@@ -375,7 +375,8 @@ uint32_t pdl_val_hash(pdl_vref v); /* v must be hashable; equal values have equa
 /* --- comparison (eq.c, order.c) --------------------------------------------------------------- */
 
 /* Compares by the rules of Python's == (1 == 1.0 == true). Never fails. Values deeper than
- * PDL_MAX_VALUE_DEPTH compare unequal, and so do values whose comparison was cancelled. */
+ * PDL_MAX_VALUE_DEPTH compare unequal. The result of a cancelled comparison is arbitrary
+ * (base/cancel.h). */
 bool pdl_val_eq(pdl_vref a, pdl_vref b);
 /* Returns Python's bool(). Undefined is false; promises must have been forced. */
 bool pdl_val_truth(pdl_vref v);

@@ -5,8 +5,8 @@
  * is one single expression without text around its delimiters, the reference reads the inside again
  * as a separate expression, where signs and commas have another meaning. Reading everything twice
  * would double the cost of each expression, so here the inside is tried first: whenever it can be
- * read, the whole text is one expression (spec syntax 4.2). What must stay true: the mode depends
- * on the text alone, so that it is known at load and errors have their place.
+ * read, the whole text is one expression (spec syntax 4.2). What must stay true: the form depends
+ * on the text alone, so that the form is known at load and errors have their place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -216,8 +216,7 @@ static void make_plain(pdl_expr *e) {
     *e = (pdl_expr){.form = PDL_X_PLAIN, .source = source};
 }
 
-/* Returns true when s[from..) has a `}` without an opening brace. Ignores the text after a quote or
- * a brace. */
+/* Returns true when s[from..) has a `}`, and no opening brace and no quote before it. */
 static bool closes_early(pdl_str s, size_t from) {
     const char *close = memchr(s.p + from, '}', s.n - from);
     for (const char *p = s.p + from; close && p < close; p++)

@@ -228,21 +228,21 @@ struct pdl_xnode {
 };
 
 typedef enum {
-    PDL_X_PLAIN,    /* one run of text: the value is `text` unchanged */
+    PDL_X_PLAIN,    /* one run of text: the value is `source` unchanged */
     PDL_X_NATIVE,   /* exactly one expression, `root`; its value may have any type */
     PDL_X_TEMPLATE, /* anything else: `root` is a SEQ, the value is text */
-    PDL_X_BROKEN    /* cannot be read: fault */
+    PDL_X_BROKEN    /* the text cannot be read; `fault` says why */
 } pdl_xform;
 
 /* The reason why a text cannot be read. */
 typedef struct pdl_xfault {
     pdl_str msg; /* "unexpected '}', expected ')'" */
-    /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword
-     * argument */
+    /* "TemplateSyntaxError", "TemplateAssertionError", or Python's "SyntaxError" for a repeated
+     * keyword argument */
     const char *cls;
     pdl_str hint; /* "did you mean 'upper'?", "write `and`"; empty when there is none */
     uint32_t start, end;
-    bool no_filter, no_test; /* no filter (test) has the name that is read */
+    bool no_filter, no_test; /* the name of a filter, or of a test, is unknown */
 } pdl_xfault;
 
 typedef struct pdl_expr {
@@ -265,8 +265,8 @@ typedef struct pdl_expr {
     };
 } pdl_expr;
 
-/* Options of a Jinja environment (`parameters` of a jinja code block). Delimiters that are all zero
- * mean the defaults. */
+/* Options of a Jinja environment (`parameters` of a jinja code block). An empty delimiter means the
+ * default. */
 typedef struct pdl_xoptions {
     pdl_str block_start, block_end, variable_start, variable_end, comment_start, comment_end;
     pdl_str line_statement, line_comment; /* empty when switched off */
@@ -309,17 +309,18 @@ const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xop
  * for a bad value. Strings are copied into a. */
 PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *err);
 
-/* Returns true when text has no `${`, no `{#` and no long statement opener. Such a text is
- * PDL_X_PLAIN and need not be read. */
+/* Returns true when text has no `${`, no `{#` and no long statement opener, and is not a single
+ * line end with a CR. Such a text is PDL_X_PLAIN and need not be read. */
 bool pdl_expr_is_plain(pdl_str text);
 
-/* Calls fn for x (may be NULL) and for all nodes below it. A node comes before its parts. With
- * plain, the inside of statements of templates is skipped. */
+/* Calls fn for x (may be NULL) and for all nodes below it. A node comes before its parts.
+ * pdl_xnode_each_plain skips the inside of statements of templates. */
 typedef void pdl_xnode_fn(void *user, const pdl_xnode *x);
 void pdl_xnode_each(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 
-/* Returns how root, which may be NULL, uses a name anywhere: f(x), x.y or x[y]. */
+/* Returns how root, which may be NULL, uses a name: PDL_USED_CALLED for name(x), and
+ * PDL_USED_DOTTED for name.x or name[x]. */
 enum { PDL_USED_CALLED = 1, PDL_USED_DOTTED = 2 };
 unsigned pdl_xnode_uses(const pdl_xnode *root, pdl_str name);
 /* Returns true when root has a call of the part x, as in x.y(). */

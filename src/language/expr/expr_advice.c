@@ -94,7 +94,7 @@ static bool is_not(const spot *s) {
 static bool is_not_in(const spot *s) {
     return after_value(s) && pdl_str_starts(s->at, PDL_STR("!in "));
 }
-/* Returns true for name! and name? where text follows the tag. */
+/* Returns true for name! and name? at the end of a tag. */
 static bool is_sign_of_text(const spot *s) {
     return after_value(s) && touches(s) && after_blanks(s->at, 1) == '}';
 }
@@ -322,7 +322,7 @@ static const struct {
     {PRINTED, "{{ x }} prints x"},
 };
 
-/* Signs and words that expressions never have. */
+/* The beginnings of messages for which one hint is always right. */
 static const struct {
     const char *fails, *hint;
 } failures[] = {

@@ -58,7 +58,7 @@ static void read_octal(unescape *u) {
     put_cp(u, cp);
 }
 
-/* LIMIT: no names are known for \N{NAME}; docs/differences.md. */
+/* LIMIT: no names are known for \N{NAME}; see docs/differences.md. */
 static const char *read_named(unescape *u) {
     size_t close = u->i < u->in.n && u->in.p[u->i] == '{' ? pdl_str_find(u->in, PDL_STR("}"), u->i)
                                                           : PDL_NOT_FOUND;
@@ -117,7 +117,8 @@ static void put_newlines(pdl_buf *out, pdl_str s, pdl_str newline) {
     }
 }
 
-/* Decodes the body of a literal. Returns false with *wrong set. */
+/* Decodes the body of a literal. When an escape is wrong, returns false with the mistake in
+ * *wrong. */
 static bool decode(pdl_lexer *x, pdl_str body, pdl_str *out, const char **wrong) {
     pdl_buf wide = PDL_BUF;
     unescape u = {body, 0, PDL_BUF};

@@ -37,7 +37,7 @@ int pdl_err_exit_code(const pdl_err *err) {
     return err->kind == PDL_E_exit ? err->status : kinds[err->kind].code;
 }
 
-/* A message may repeat a value of the program, which may be a gigabyte of text. */
+/* Returns the text, cut at PDL_MAX_MESSAGE_BYTES. The caller frees it. */
 PDL_PRINTF(1, 0) static char *format(const char *fmt, va_list ap) {
     enum { SHORT = 512 }; /* number of bytes; most messages are shorter and are formatted once */
     char first[SHORT];

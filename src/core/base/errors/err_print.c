@@ -1,6 +1,6 @@
-/* err_print.c -- pdl_err_print of err.h: the only code that lays out an error for people. The first
- * line has the form FILE:LINE - MESSAGE, which tools for the reference match. Everything that
- * libpdl adds to it is on indented lines below.
+/* err_print.c -- pdl_err_print of err.h: the only code that lays out an error for people. A message
+ * begins with FILE:LINE - MESSAGE, which tools for the reference match. Everything that libpdl adds
+ * is on indented lines above and below the message.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -81,8 +81,8 @@ static size_t step_back(pdl_str line, size_t at, int columns) {
     return at;
 }
 
-/* Returns the first byte of the line that is shown, chosen so that the mark at `start`
- * is visible. */
+/* Returns the offset of the first byte of line that is shown, chosen so that the mark at `start` is
+ * visible. */
 static size_t window_start(pdl_str line, size_t start) {
     size_t far = step_back(line, start, SHOWN_COLUMNS - LEAD_COLUMNS);
     return far == 0 ? 0 : step_back(line, start, LEAD_COLUMNS);
@@ -92,7 +92,8 @@ static void put_repeat(pdl_buf *out, char c, int n) {
     for (int i = 0; i < n; i++) pdl_buf_putc(out, c);
 }
 
-/* The marked part of a line and the shown part: the columns before the mark, and inside it. */
+/* The mark is the bytes from start to end of a line. `before` and `inside` are the numbers of shown
+ * columns before the mark and in it. */
 typedef struct {
     size_t start, end;
     int before, inside;

@@ -1,5 +1,6 @@
-/* alloc.c -- see alloc.h. The only caller of malloc, realloc and free. Small requests go to the
- * pool that this thread is in (pool.h); the address of a block shows which of the two it is from.
+/* alloc.c -- see alloc.h. This file is the only caller of malloc, realloc and free. Small requests
+ * go to the pool that this thread is in (pool.h). The address of a block shows whether the block is
+ * from a pool or from malloc.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@
 #include "base/machine.h"
 #include "base/pool.h"
 
-/* The embedder sets both before threads exist. */
+/* The embedder sets on_oom and custom before threads exist. */
 static pdl_oom_fn *on_oom;   /* the embedder's handler; may be NULL */
 static pdl_allocator custom; /* all-zero: malloc */
 
@@ -34,7 +35,7 @@ pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w) {
 
 void pdl_out_of_memory(size_t size) {
     pdl_alloc_watch w =
-        /* the watch may have no memory for its report, either */
+        /* the report of the watch may run out of memory, too */
         pdl_alloc_set_watch((pdl_alloc_watch){0});
     if (w.last_words)
         w.last_words(w.user, size);

@@ -28,7 +28,7 @@ typedef struct pdl_arena_deferred {
     void *p;
 } deferred;
 
-/* The free bytes are the end of the newest chunk. */
+/* Returns true when the free bytes are the end of the newest chunk. */
 static inline bool arena_ok(const pdl_arena *a) {
     if (!a->top) return !a->at && !a->end;
     return a->end == a->top->data + a->top->cap && a->at >= a->top->data && a->at <= a->end &&

@@ -30,13 +30,13 @@ typedef struct glob_part {
     pdl_str text; /* LITERAL: the character; SET: the text between the brackets */
 } glob_part;
 
-/* number of parts of a pattern for which no memory is allocated */
+/* a pattern with at most this many bytes needs no allocated memory */
 enum { FEW = 48 };
 
 typedef struct glob {
     const glob_part *parts;
     uint32_t n;
-    bool paths; /* a name cannot contain a slash */
+    bool paths; /* * and ? match no slash */
 } glob;
 
 /* The parts of the pattern that the text may have reached. Each is listed at most once. */
@@ -116,8 +116,8 @@ static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t ste
     }
 }
 
-/* Returns the offset of the ] that closes the set at k, or PDL_NOT_FOUND when the '[' at k is
- * literal. A ] at the beginning is a member of the set. */
+/* k is the offset after a '['. Returns the offset of the ] that closes the set, or PDL_NOT_FOUND
+ * when there is none and the '[' is literal. A ] at the beginning is a member of the set. */
 static size_t set_end(pdl_str pattern, size_t k) {
     size_t from = k + (k < pattern.n && pattern.p[k] == '!') + 1;
     return from > pattern.n ? PDL_NOT_FOUND : pdl_str_find(pattern, PDL_STR("]"), from);
@@ -160,8 +160,8 @@ static uint32_t read_parts(pdl_str pattern, unsigned special, glob_part *out) {
     return n;
 }
 
-/* Returns true when the text matches. `all` has room for four arrays of n + 1 numbers, filled with
- * zeros: the places and the marks before a character, and those after it. */
+/* Returns true when the text matches. `all` has room for three arrays of n + 1 numbers, filled with
+ * zeros: the places before a character, the places after it, and the marks. */
 static bool follow(const glob *g, pdl_str text, uint32_t *all) {
     uint32_t step = 1, n = g->n;
     places now = {all, 0, all + 2 * ((size_t)n + 1)}, next = {all + n + 1, 0, now.mark};

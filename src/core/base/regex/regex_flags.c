@@ -35,8 +35,8 @@ static unsigned flag_of(int32_t c) {
 
 bool pdl_rx_is_flag(int32_t c) { return flag_of(c) != 0; }
 
-/* Reads the character after a flag: another flag or one of `ends`. Anything else is an error that
- * names what is missing. */
+/* Reads the character after a flag: another flag or one of `ends`. Anything else is an error: an
+ * unknown flag, or the text `missing`. At the end of the pattern the error is at_end. */
 static bool next_flag(pdl_rx_scan *s, const char *ends, const char *missing, const char *at_end,
                       int32_t *c) {
     pdl_rx_token t;

@@ -16,10 +16,10 @@
 /* Returns true when c is the letter of a flag. */
 bool pdl_rx_is_flag(int32_t c);
 
-/* The flags that pdl_rx_read_flags reads. It reads letters up to the sign that ends them. c is the
- * first letter, which was read before. */
+/* pdl_rx_read_flags reads letters up to the sign that ends the flags, and fills these members. c is
+ * the first letter, which was read before. */
 typedef struct pdl_rx_flags {
-    unsigned added, removed; /* PDL_RX_*, and bits of letters that change nothing else */
+    unsigned added, removed; /* PDL_RX_*, and bits of letters that have no PDL_RX_* */
     bool for_all;            /* `)` ends the flags, so they are for the whole pattern */
 } pdl_rx_flags;
 PDL_MUST bool pdl_rx_read_flags(pdl_rx_scan *s, int32_t c, pdl_rx_flags *out);

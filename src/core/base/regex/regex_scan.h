@@ -28,7 +28,8 @@ PDL_MUST bool pdl_rx_start(pdl_rx_scan *s, pdl_str src, pdl_err *err);
  * becomes the next token. */
 PDL_MUST bool pdl_rx_get(pdl_rx_scan *s, pdl_rx_token *out);
 
-/* Skips the next token when it is the character c, and then sets *hit. */
+/* When the next token is the character c, skips it and sets *hit to true. Otherwise sets *hit to
+ * false. */
 PDL_MUST bool pdl_rx_accept(pdl_rx_scan *s, int32_t c, bool *hit);
 
 /* Returns to a token that was read before. */
@@ -37,7 +38,7 @@ void pdl_rx_seek(pdl_rx_scan *s, pdl_rx_token to);
 /* Returns the text from a token to the next one. */
 pdl_str pdl_rx_since(const pdl_rx_scan *s, pdl_rx_token from);
 
-/* Returns the text up to the character end, which is skipped; `what` names it in errors. */
+/* Returns the text up to the character end, which is skipped; `what` names the text in errors. */
 PDL_MUST bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *out);
 
 /* Sets an error with " at position N" appended, as Python does. Always returns false. */

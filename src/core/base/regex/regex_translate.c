@@ -57,7 +57,7 @@ typedef struct {
 typedef enum { ITEM_NONE, ITEM_PLACE, ITEM_REPEAT, ITEM_OTHER } item_kind;
 typedef struct {
     item_kind last;
-    width total, last_width; /* width of the sequence without its last item */
+    width total, last_width; /* width before the last item, and of the last item */
     /* the sequence begins the pattern, where flags for the whole pattern are allowed */
     bool first;
 } sequence;
@@ -574,8 +574,8 @@ static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
 
 /* Flags */
 
-/* Returns the flag of PCRE2 for ignoring case. Returns 0 with ASCII rules, for which the letters
- * are spelled out. */
+/* Returns the flags that PCRE2 gets. NOCASE is not one of them under ASCII rules, because both
+ * cases of the letters are then spelled out. */
 static unsigned pcre_flags(unsigned flags) {
     unsigned kept = flags & ((unsigned)PDL_RX_NOCASE | PDL_RX_MULTILINE | PDL_RX_DOTALL);
     return flags & PDL_RX_ASCII ? kept & ~(unsigned)PDL_RX_NOCASE : kept;

@@ -1,7 +1,7 @@
 /* os_linux.c -- implements os.h for Linux, with glibc or musl.
  *
- * An old kernel, or a system without /proc, may lack some of these abilities. The function then
- * reports this by its result, and its caller uses another way.
+ * An old kernel, or a system without /proc, cannot do everything that os.h describes. The function
+ * then reports this by its result, and its caller uses another way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -105,7 +105,7 @@ uint64_t pdl_os_memory_left(void) {
     return group < machine ? group : machine;
 }
 
-/* The allocator of musl has no such settings. */
+/* Does nothing with musl, whose allocator has no settings for large blocks. */
 void pdl_os_keep_large_blocks(void) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 32 << 20);

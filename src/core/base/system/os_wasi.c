@@ -1,7 +1,8 @@
 /* os_wasi.c -- see os.h. WebAssembly: a module that has no processes, sockets and files.
  *
  * This file has only the functions that the rooms of the module use (apps/wasm/parts.txt). Code
- * that needs others cannot work in the module, and the linker reports the missing function.
+ * that needs another function of os.h cannot work in the module, and the linker reports the missing
+ * function.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,15 +40,15 @@ enum {
     AT_A_TIME = 4,
 };
 
-/* A region that is not in use. All regions have one size, that of base/alloc.h. */
+/* A region that is not in use. All regions have one size, that of memory/pool.c. */
 typedef struct spare {
     struct spare *next;
 } spare;
 
 static spare *spares;
 
-/* Grows the memory by n bytes, a multiple of PAGE. Returns the address of the first one; 0 when
- * there is no memory. */
+/* Grows the memory by n bytes, a multiple of PAGE. Returns the address of the first new byte; 0
+ * when there is no memory. */
 static uintptr_t grown(size_t n) {
     size_t before = __builtin_wasm_memory_grow(0, n / PAGE);
     return before == SIZE_MAX ? 0 : (uintptr_t)before * PAGE;

@@ -1,7 +1,7 @@
 /* packed_files.c -- keeps the files that are packed into this command; see packed_files.h.
  *
- * A command has at most a dozen of such files, so they are compared one after the other. The
- * modules of a static command are searched after them (libraries.h).
+ * A command has at most a dozen packed files, so their paths are compared one after the other. The
+ * modules of a static command are searched after these files (libraries.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -14,7 +14,8 @@ extern const uint32_t pdl_sha_rounds[64];
 /* Returns true when this processor can run pdl_sha_x86_block. */
 bool pdl_sha_x86_works(void);
 
-/* Both functions update the state with one block, and their results are the same. */
+/* pdl_sha_block and pdl_sha_x86_block update the state with one block. Their results are the
+ * same. */
 void pdl_sha_block(uint32_t state[8], const unsigned char block[64]);
 void pdl_sha_x86_block(uint32_t state[8], const unsigned char block[64]);
 

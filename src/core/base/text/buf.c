@@ -160,7 +160,7 @@ void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
     size_t room = b->cap - b->len;
     int n = vsnprintf(b->p + b->len, room, fmt, ap);
     if (n < 0) PDL_BUG("bad format %s", fmt);
-    if ((size_t)n >= room) b->p[b->len] = 0; /* growing copies the content */
+    if ((size_t)n >= room) b->p[b->len] = 0; /* removes the cut text */
     char *at = pdl_buf_room(b, (size_t)n);
     if ((size_t)n >= room) vsnprintf(at, (size_t)n + 1, fmt, again);
     va_end(again);

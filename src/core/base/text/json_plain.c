@@ -1,7 +1,7 @@
 /* json_plain.c -- finds the end of a text that JSON needs no escapes for; see json_plain.h.
  *
- * Nearly all bytes of JSON are such text. So sixteen bytes at a time are checked if the processor
- * can, and otherwise eight bytes in a word.
+ * Nearly all bytes of JSON are such text. So sixteen bytes at a time are checked when the build has
+ * SSE2, and otherwise eight bytes in a word.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -40,7 +40,7 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix) {
 }
 
 /* The memmem of the C library is linear (two-way), but first builds a table, which takes too long
- * for short texts. */
+ * for a short needle. */
 enum { SHORT_NEEDLE = 4 };
 
 /* Returns the first occurrence of needle in [p, end). */

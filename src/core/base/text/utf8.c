@@ -328,8 +328,8 @@ static void put_lower(pdl_buf *out, uint32_t cp, pdl_str s, size_t i) {
 
 enum { PART = 1 << 15 }; /* number of bytes of ASCII between two checks of a walk */
 
-/* Appends ASCII from byte i of s on, at most PART bytes, in the other case. The letters
- * first..first+25 are changed. Returns the length. */
+/* Appends the ASCII bytes of s from byte i on, at most PART bytes. Changes the case of the letters
+ * first..first+25. Returns the number of bytes. */
 static size_t put_ascii(pdl_buf *out, pdl_str s, size_t i, char first) {
     size_t n = ascii_prefix(pdl_str_sub(s, i, s.n - i > PART ? i + PART : s.n));
     char *to = pdl_buf_room(out, n);

@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 enum {
-    MAX_BYTES = 8192, /* maximum length of an address in bytes; servers accept no longer ones */
+    MAX_BYTES = 8192, /* maximum length of an address in bytes; servers refuse longer addresses */
     MAX_HOST = 253,
     MAX_SHOWN = 80,
 };
@@ -67,7 +67,7 @@ static bool ends_in_number(pdl_str host) {
     return true;
 }
 
-/* Appends the host. ipv6: the host is in brackets. */
+/* Appends the host. An IPv6 address is in brackets. */
 static bool put_host(pdl_str whole, pdl_str host, pdl_buf *out, pdl_err *err) {
     bool ipv6 = host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']';
     /* A dot at the end does not change the host, but rules of a policy would not recognise it. */
@@ -178,7 +178,7 @@ static void put_rest(pdl_str rest, pdl_buf *out) {
 
 static const char odd_bytes[] = "has a space, a backslash or a control character";
 
-/* Returns the length of "SCHEME" before a colon; 0 when there is no scheme. */
+/* Returns the length of the scheme, which ends before a colon; 0 when s has no scheme. */
 static size_t scheme_length(pdl_str s) {
     size_t i = 0;
     while (i < s.n && (is_digit(s.p[i]) || ((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z') ||

@@ -76,7 +76,7 @@ static pdl_dictobj *dict_new(size_t cap) {
     return d;
 }
 
-/* Returns the same dict with only one owner. Takes v. */
+/* Returns v, or a copy of v when it has other owners. Takes v. */
 static pdl_val own(pdl_val v) {
     pdl_dictobj *d = pdl_dictobj_of(v);
     assert(dict_ok(d));
@@ -90,8 +90,8 @@ static pdl_val own(pdl_val v) {
     return v;
 }
 
-/* Returns the shape with one more key. It has memory for as many keys as the dict can
- * have values. */
+/* Returns the shape with one more key. A new shape has memory for as many keys as the dict can have
+ * values. */
 static pdl_shape *shape_with(const pdl_dictobj *d, pdl_val key, uint32_t hash) {
     pdl_shape *s = d->shape;
     if (s && s->refs > 1) s = pdl_shape_own(s, 1);

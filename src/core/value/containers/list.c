@@ -51,7 +51,7 @@ static void copy_items(pdl_listobj *to, const pdl_listobj *from) {
     to->n += from->n;
 }
 
-/* Returns the same list with only one owner and with room for n items. Takes v. */
+/* Returns v, or a copy of v when it has other owners. The result has room for n items. Takes v. */
 static pdl_val own(pdl_val v, size_t n) {
     pdl_listobj *l = pdl_listobj_of(v);
     assert(list_ok(l));

@@ -1,8 +1,8 @@
 /* memo.c -- keeps the results of a walk over a value; see memo.h.
  *
- * A result is found by the address of an object plus the number of the way of walking. The memo
- * keeps each object alive, because another object could otherwise get the same address during the
- * walk.
+ * The key of a result is the address of an object plus `way`, a number from 0 to 3 that
+ * distinguishes walks with different results. The memo keeps each object alive, because another
+ * object could otherwise get the same address during the walk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* the number of a way is added to the address of an object, whose lowest two bits are zero */
+/* `way` is added to the address of an object, whose lowest two bits are zero */
 enum { WAYS = 4 };
 
 static uintptr_t key_of(pdl_vref v, unsigned way) {
@@ -20,8 +20,7 @@ static uintptr_t key_of(pdl_vref v, unsigned way) {
     return (uintptr_t)pdl_obj_of(v) + way;
 }
 
-/* Returns true when both are the same handle. Two handles of one object may differ in labels and
- * flags. */
+/* Returns true when a and b, two values with one object, also have the same labels and flags. */
 static bool is_same(pdl_vref a, pdl_vref b) {
     return pdl_tag_of(a) == pdl_tag_of(b) && pdl_flags_of(a) == pdl_flags_of(b) &&
            pdl_label_of(a) == pdl_label_of(b);

@@ -3,13 +3,13 @@
  * Allocation is most of the work of reading JSON, so two measures save allocations. First, an
  * object is expected to have the keys of the last object that began with the same key. The object
  * is made at once; as long as the text agrees, keys are compared instead of read, and values are
- * read into their place. Second, values of other open containers are kept on one stack until their
- * container closes, which is then made in its exact size.
+ * read into their place. Second, the values of other open containers are kept on one stack. When a
+ * container closes, it is made in its exact size.
  *
- * Functions that read take the cursor and return it after what they read, or NULL on failure,
- * because a cursor in a register is much cheaper than one in a member of the reader. Messages and
- * positions are those of Python's json, whose scanner looks for the parts of the grammar in this
- * order.
+ * A function that reads takes the cursor as an argument. It returns the cursor after the text that
+ * it read, or NULL on failure. A cursor in a register is much cheaper than one in a member of the
+ * reader. Messages and positions are those of Python's json, whose scanner looks for the parts of
+ * the grammar in this order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ enum {
     INLINE_VALUES = 48,
     FAST_DIGITS = 19,    /* any number with this many digits fits 64 bits */
     MAX_INT_DIGITS = 18, /* any number with this many digits fits an int64 */
-    MANY_PLACES = 10000, /* maximum number of digits after the point; a float has fewer */
+    MANY_PLACES = 10000, /* a number with this many digits after the point is read slowly */
     /* maximum length, in bytes, of texts that are shared, because short texts are often repeated */
     MAX_INTERNED_TEXT = 8,
     CHECK_EVERY = 1 << 16 /* number of bytes between two checks for cancellation */

@@ -304,7 +304,7 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 /* Returns the positions of the entries of d, in the order of the texts of their keys (owned).
- * Returns NULL when a key fails. */
+ * Returns NULL when a key has no text, or when the work is cancelled. */
 PDL_APART static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
     sort_key *keys = PDL_NEW_N(sort_key, n);
     bool ok = true;

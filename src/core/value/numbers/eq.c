@@ -1,6 +1,6 @@
 /* eq.c -- Python's == and bool() (val.h). PDL_MAX_VALUE_DEPTH bounds the recursion but not the
  * number of steps: two values of forty objects each may have 2^40 pairs of parts. So a walk checks
- * for cancellation (cancel.h) and then returns "not equal".
+ * for cancellation. The result of a cancelled walk is arbitrary (cancel.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -201,7 +201,7 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 
 static bool pow_floats(double x, double y, pdl_val *out, pdl_err *err);
 
-/* Returns the binary logarithm of the absolute value of v, which is not 0; the result is exact or
+/* Returns the binary logarithm of the absolute value of v, which is not 0; the result is at most
  * one too small. */
 static double binary_log(pdl_vref v) {
     double d = fabs(pdl_num_to_double(v));

@@ -16,7 +16,7 @@
 
 static bool order(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out, pdl_err *err);
 
-/* Returns the result of op for the result of a comparison, which is -1, 0, 1, or 2 when one operand
+/* Returns true when op holds for cmp, the result of a comparison: -1, 0, 1, or 2 when one operand
  * is NaN. */
 static bool holds(char op, int cmp) {
     if (cmp == 2) return false;
@@ -217,6 +217,6 @@ static bool is_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
 bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     bool ok = is_in(x, c, out, err);
     if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
-    if (!ok) pdl_err_fini(err); /* x may be unhashable */
+    if (!ok) pdl_err_fini(err); /* a cancelled walk may report a wrong error */
     return pdl_check_walk(err);
 }

@@ -30,8 +30,8 @@ typedef enum { ONE, DEP, IND } ctx_kind;
 
 typedef struct ctx ctx;
 
-/* The messages in order; the array has a reference to each. n is the count of the longest node that
- * holds the array; a shorter one must not read beyond its count. */
+/* The messages in order; the array has a reference to each. all.n is the count of the longest node
+ * that holds the array. A shorter node must not read beyond its count. */
 typedef struct {
     ctx *longest; /* the nodes that hold the array are linked in the order of their counts */
     PDL_VEC(ctx *) all;
@@ -58,8 +58,7 @@ struct ctx {
 
 enum { SHORT_WALK = 24, CARRIED = PDL_F_PROMISE | PDL_F_HANDLE };
 
-/* A message counts as one. A group counts as many messages as its parts have, from left
- * to right. */
+/* A message counts as one. A group counts as many messages as its parts have together. */
 static inline bool ctx_ok(const ctx *c) {
     if (c->kind == ONE) return c->len == 1 && c->count == 1 && !pdl_is_absent(c->role);
     return c->len <= c->count && (c->count > 0) == !pdl_is_absent(c->left) &&
@@ -94,8 +93,8 @@ static void flat_cut(flat_list *f, size_t n) {
 }
 
 /* Makes c one of the nodes that hold f, which are linked in the order of their lengths. The search
- * for the place of c begins at `after`, which is not longer than c. When it is NULL, no node holds
- * f yet. */
+ * for the place of c begins at `after`, which is not longer than c. When `after` is NULL, no node
+ * holds f yet. */
 static void flat_hold(flat_list *f, ctx *c, ctx *after) {
     assert(!c->flat && (after ? after->count <= c->count : !f->longest) && c->count <= f->all.n);
     while (after && after->longer && after->longer->count < c->count) after = after->longer;
@@ -446,7 +445,7 @@ pdl_val pdl_context_messages(pdl_vref c) {
     return pdl_with_label(list, pdl_label_of(c) & ~pdl_label_of(list));
 }
 
-/* Returns true when pdl_context_messages would return this value. */
+/* Returns true when v has the form of the dicts that pdl_context_messages returns. */
 static bool is_wire(pdl_vref v) {
     if (!pdl_is_dict(v) || pdl_dict_len(v) < 2) return false;
     return pdl_text_is(pdl_dict_key_at(v, 0), "role") &&

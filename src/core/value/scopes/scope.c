@@ -21,8 +21,8 @@ enum { ROW = 12, IN_TRIE = ROW + 1 };
 
 struct pdl_scope {
     uint32_t refs;
-    /* number of bindings in the row, which are in the order of definition; IN_TRIE:
-     * there is no row */
+    /* number of bindings in the row, which are in the order of definition; IN_TRIE when there is no
+     * row */
     uint32_t n;
     union {
         struct {
@@ -90,7 +90,7 @@ static pdl_scope *copy(const pdl_scope *s) {
     return c;
 }
 
-/* Returns the same scope with only one owner. Takes s. */
+/* Returns s, or a copy of s when it has other owners. A NULL becomes an empty scope. Takes s. */
 static inline pdl_scope *own(pdl_scope *s) {
     if (s && s->refs == 1) return s;
     pdl_scope *c = copy(s);

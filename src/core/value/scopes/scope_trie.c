@@ -65,7 +65,7 @@ static inline unsigned slot_of(const node *n, unsigned d) {
     return (x + (x >> 8)) & 0x1fu;
 }
 
-/* Returns the size of a node with n slots. It is rounded up, so that growing is rare. */
+/* Returns the bytes of a node that has room for cap slots. */
 static size_t node_bytes(bool is_leaf, size_t cap) {
     return sizeof(node) + cap * (is_leaf ? sizeof(entry) : sizeof(node *));
 }
@@ -88,7 +88,7 @@ static void node_drop(node *n, unsigned level) { /* recurses at most MAX_HEIGHT 
     pdl_free(n);
 }
 
-/* Returns *link as a node that this scope alone owns. */
+/* Returns the node *link. When other scopes share it, replaces it by a copy first. */
 static node *node_own(node **link, bool is_leaf) {
     node *n = *link;
     if (n->refs == 1) return n;

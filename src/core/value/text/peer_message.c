@@ -182,7 +182,7 @@ static code code_of(pdl_vref v) {
     return CODE_NONE;
 }
 
-/* Appends the words of the first of these members that has words. */
+/* Appends the words of the first member in `keys` that has words. */
 static bool find_in_object(search *s, pdl_vref v, unsigned depth) {
     static const char *const keys[] = {
         "error",        "message",           "errors",  "detail",     "msg",
@@ -276,8 +276,8 @@ static bool has_place(pdl_vref v) {
     return pdl_is_str(pdl_member(v, "response"));
 }
 
-/* At depth 0, an object with one member is a message of a stream, such as that of AWS. The key is
- * its kind, and the value its content. */
+/* At depth 0, an object with one member is a message of a stream, such as AWS sends. The key is its
+ * kind, and the value its content. */
 static bool fails_within(search *s, pdl_vref v, unsigned depth) {
     if (pdl_is_absent(v) || !may_visit(s, depth)) return false;
     for (size_t i = 0; pdl_is_list(v) && s->left && i < pdl_list_len(v); i++)

@@ -62,7 +62,7 @@ static int compare(const void *a, const void *b) {
 
 static size_t n_shown(pdl_vref d) { return pdl_dict_len(d) - pdl_dict_first_shown(d); }
 
-/* owned; NULL when the walk was cancelled */
+/* Returns the keys in order (owned), or NULL when the walk was cancelled. */
 static sort_key *sorted(const printer *p, pdl_vref d) {
     size_t first = pdl_dict_first_shown(d), n = n_shown(d);
     sort_key *keys = PDL_NEW_N(sort_key, n);
