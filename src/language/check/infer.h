@@ -27,8 +27,8 @@ const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_
 
 /* Returns the type of a tree (infer.c). */
 const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x);
-/* Returns the rule for a text that cannot be read: the rule for an unknown filter or test, if that
- * is the reason, and otherwise `other`. */
+/* Returns the rule for a text that cannot be read. If an unknown filter or test is the reason, this
+ * is the rule for unknown filters or tests; otherwise it is `other`. */
 pdl_rule_id pdl_infer_fault_rule(const pdl_xfault *f, pdl_rule_id other);
 
 /* Checks a statement of a template (jinja.c). */

@@ -115,7 +115,7 @@ const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bo
 const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why, pdl_str hint);
 /* Returns the type of values that are of type x or of type y. */
 const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y);
-/* Returns the type of those values of t that have this kind, which is one of its kinds. */
+/* Returns the type of those values of t that have this kind. kind is one of the kinds of t. */
 const pdl_ty *pdl_ty_part(pdl_arena *a, const pdl_ty *t, uint32_t kind);
 /* Returns the type with its kinds alone, after something may have changed the value. */
 const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t);

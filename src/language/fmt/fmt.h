@@ -32,7 +32,7 @@ typedef struct pdl_format_options {
  * without LF); lines that are not formatted keep theirs. A byte order mark is kept. On an error
  * nothing is appended. An error means that the text cannot be read as YAML, that it does not fit
  * the schema of programs (includes and names are not searched), or that a step would change its
- * meaning. err's place has the source of arena a, which must outlive it. */
+ * meaning. The place in err refers to a source in arena a, so the arena must outlive err. */
 PDL_MUST bool pdl_format(pdl_arena *a, pdl_str bytes, const pdl_format_options *o, pdl_buf *out,
                          pdl_err *err);
 

@@ -1,8 +1,8 @@
 /* key_order.c -- see layout.h: puts the keys of a block into the order of the documentation.
  *
- * An entry is its lines, with the comments directly above it. Only mappings are sorted that are
- * blocks of PDL in block style and whose entries all begin a line. The order of other mappings may
- * mean something to their author.
+ * An entry is its lines, with the comments directly above it. A mapping is sorted only if it is a
+ * block of PDL in block style, and if each of its entries begins a line. The order of other
+ * mappings may mean something to their author.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

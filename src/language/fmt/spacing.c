@@ -2,8 +2,8 @@
  *
  * Only texts that the program evaluates are changed; the walk over its expressions finds them.
  * Everything in `code`, `data` and `raw` is unchanged, because blanks are a part of it. Blanks at a
- * brace are also unchanged when YAML has changed them, so that those in the file differ from those
- * in the value (escapes, folded lines).
+ * brace are also unchanged when YAML has changed them, so that the blanks in the file differ from
+ * the blanks in the value (escapes, folded lines).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

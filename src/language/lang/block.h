@@ -159,7 +159,7 @@ bool pdl_block_is_neutral(pdl_block_kind k);
 bool pdl_block_silences_parts(const pdl_block *b);
 bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out); /* never finds the kind `scalar` */
 
-/* Returns the default of a field of a kind, or of a part of a record, which traces write out.
+/* Returns the default that traces write out for a field of a kind, or for a part of a record.
  * Returns absent when the field has no default. Owned. */
 pdl_val pdl_field_default(pdl_block_kind kind, const char *key);
 pdl_val pdl_record_default(pdl_record record, const char *key);

@@ -1,4 +1,4 @@
-/* exceptions.h -- the names of errors that `retry.exceptions` takes: classes of Python, those of
+/* exceptions.h -- the names of errors that `retry.exceptions` takes: classes of Python, classes of
  * clients of models, and PDL's kinds. The check needs the names before a run. The run needs them
  * when it matches errors.
  *

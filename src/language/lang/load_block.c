@@ -287,7 +287,8 @@ static void list_kinds(pdl_buf *out) {
     for (size_t i = 0; i < n; i++) pdl_buf_putf(out, "%s%s", i ? ", " : "", s[i].key);
 }
 
-/* Adds a hint that is right for a mapping that was meant as data, and for one meant as a block. */
+/* Adds a hint that is right for a mapping that was meant as data, and also for a mapping that was
+ * meant as a block. */
 static void advise_no_block(pdl_loader *l, pdl_diag *d, const pdl_node *n) {
     pdl_buf b = PDL_BUF;
     if (n->n && pdl_node_is_str(n->pairs[0].key) &&

@@ -1,6 +1,6 @@
 /* program.c -- makes, shares and releases programs, and collects their diagnostics; see program.h.
  *
- * A diagnostic may point into an included file. So a program keeps the files alive into which its
+ * A diagnostic may point into an included file. So a program keeps alive the files into which its
  * diagnostics point.
  *
  * SPDX-License-Identifier: Apache-2.0

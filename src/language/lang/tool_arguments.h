@@ -17,8 +17,8 @@ bool pdl_tool_allows(pdl_vref schema, pdl_str name);
  */
 bool pdl_tool_refuse(pdl_str tool, pdl_vref schema, pdl_str name, pdl_err *err);
 
-/* Returns the part of the schema that says which values the other arguments may have: a schema, or
- * absent when only the server can check them. Owned. */
+/* Returns the schema for the values of arguments that `schema` does not name. Returns absent when
+ * only the server can check these values. Owned. */
 pdl_val pdl_tool_others_schema(pdl_vref schema);
 
 /* Returns true when v has a reference. A reference points into the whole schema, so it has no

@@ -20,10 +20,11 @@
 #define PDL_TOOL_IS_TEXT "a tool is a function or an object, and this is the text '%.*s'"
 #define PDL_TOOL_BY_NAME "a function is not named but given: write %s\"${ %.*s }\"%s"
 
-/* Writes the program for the tools (a list in the form of servers) of a server. *taken, a dict, has
- * the names by which models call the tools of other servers; this server's names are added, with
- * the server's name as a prefix where a name is taken. Returns an owned dict from the name of each
- * tool to its declaration, without the tools that are named as the program's own functions. */
+/* Writes the program for a server. tools is the list of its tools, in the form in which servers
+ * send it. *taken, a dict, has the names by which models call the tools of other servers; this
+ * server's names are added, with the server's name as a prefix where a name is taken. Returns an
+ * owned dict from the name of each tool to its declaration, without the tools that are named as the
+ * program's own functions. */
 pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_buf *text);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* For the next table, whose rows are about keys that PDL does not have in a block. ANY: the row is
- * about every kind. A key that ends in a blank represents all keys that begin with this text. */
+/* The next table has keys that PDL does not have in a block. A key that ends in a blank represents
+ * all keys that begin with this text. ANY: the row is about every kind. */
 enum { ANY = -1, NONE = -2 /* no key says which kind of block it is */ };
 
 #define PARAMETER  "write it inside of `parameters: {...}`"

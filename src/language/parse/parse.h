@@ -45,7 +45,8 @@ typedef struct pdl_csv_column {
     unsigned takes;
 } pdl_csv_column;
 
-/* A parser as written in a program. It lives in an arena; a compiled regex is released with it. */
+/* A parser as written in a program. A parser lives in an arena; its compiled regex is released with
+ * the arena. */
 typedef struct pdl_parser {
     pdl_parser_kind kind;
     pdl_parser_mode mode; /* used by REGEX */

@@ -292,8 +292,9 @@ static void make_text(loader *l, yn *n, pdl_str text) {
     }
 }
 
-/* Returns the class of a value that cannot be made, as text that lives as long as the tree. An
- * error that names none of these classes, such as that of a limit, is a ValueError. */
+/* Returns the class of the error for a value that cannot be made, as text that lives as long as the
+ * tree. An error whose class is not listed here, such as the error of a limit, becomes a
+ * ValueError. */
 static const char *class_of(const pdl_err *why) {
     static const char *const classes[] = {"ConstructorError", "KeyError", "IndexError",
                                           "AttributeError"};

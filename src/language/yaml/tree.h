@@ -123,9 +123,9 @@ size_t pdl_ytree_token_at(const pdl_ytree *t, uint32_t off);
  * off, it returns the node that begins there. */
 pdl_ytree_id pdl_ytree_at(const pdl_ytree *t, uint32_t off);
 
-/* Returns the innermost block collection to which a new line at off with this column (in
- * characters) would belong by its indentation, or the flow collection around off. Returns
- * PDL_YTREE_NONE for the document. Completion on an empty line needs this. */
+/* Returns the innermost block collection to which a new line at off would belong if `column`
+ * characters were before its content. Returns the flow collection around off, if there is one.
+ * Returns PDL_YTREE_NONE for the document. Completion on an empty line needs this. */
 pdl_ytree_id pdl_ytree_parent_for(const pdl_ytree *t, uint32_t off, uint32_t column);
 
 /* Returns the value under a scalar key with this text, or PDL_YTREE_NONE. When the key occurs more

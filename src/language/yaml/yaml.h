@@ -16,13 +16,13 @@
 PDL_MUST bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out,
                               pdl_err *err);
 
-/* Reads src as one document. *out has kind NULL for an empty one. Aliases share nodes (a node may
- * have several parents); their total expansion is counted and limited (PDL_MAX_YAML_NODES), as is
- * the depth (PDL_MAX_YAML_DEPTH); an alias to an enclosing node is an error. Merge keys are
- * applied. A duplicate key keeps its first position and gets the last value. Error: PDL_E_syntax at
- * the problem's place; msg is PyYAML's problem text ("mapping values are not allowed here"),
- * py_class its class ("ScannerError", "ParserError", "ComposerError", "ConstructorError",
- * "ReaderError", "ValueError"). */
+/* Reads src as one document. For an empty document, the type of *out is PDL_NT_NULL. Aliases share
+ * nodes (a node may have several parents); their total expansion is counted and limited
+ * (PDL_MAX_YAML_NODES), as is the depth (PDL_MAX_YAML_DEPTH); an alias to an enclosing node is an
+ * error. Merge keys are applied. A duplicate key keeps its first position and gets the last value.
+ * Error: PDL_E_syntax at the problem's place; msg is PyYAML's problem text ("mapping values are not
+ * allowed here"), py_class its class ("ScannerError", "ParserError", "ComposerError",
+ * "ConstructorError", "ReaderError", "ValueError"). */
 PDL_MUST bool pdl_yaml_load(pdl_arena *a, const pdl_source *src, const pdl_node **out,
                             pdl_err *err);
 

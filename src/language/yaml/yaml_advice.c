@@ -202,8 +202,8 @@ static bool is_key_below_key(const place *p) {
     return is_word(word) && !(word.p[0] >= 'A' && word.p[0] <= 'Z');
 }
 
-/* Returns true when a line that is neither key nor comment precedes this one, which begins with a
- * key. */
+/* Returns true when this line begins with a key, and the line before it is neither a key nor a
+ * comment. */
 static bool follows_stray_line(const place *p) {
     pdl_str line = line_before(p), above = line_above(p);
     size_t start = p->at - line.n, up = start;

@@ -26,9 +26,9 @@ const pdl_model_param *pdl_model_param_find(pdl_str name);
 
 /* Returns the prefix of the ith provider ("ollama_chat"), or NULL when there are no more. */
 const char *pdl_model_prefix(size_t i);
-/* Appends a description of the provider with that prefix as Markdown: its address, and the
- * environment variables from which address and key are taken. Returns false when there is no
- * such provider. Never writes a value of the environment. */
+/* Appends a description, in Markdown, of the provider that has this prefix: its address, and the
+ * environment variables from which address and key are taken. Returns false when there is no such
+ * provider. Never writes a value of the environment. */
 bool pdl_model_describe(pdl_str prefix, pdl_buf *out);
 
 /* Access to environment variables; when get is NULL, none is read. */

@@ -69,10 +69,10 @@ PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
  * platform|null, messages, parameters, schema|null, stream}; `parameters` are complete (defaults
  * applied). Reply: {content: str, message: dict, raw: dict, usage: dict|null}. Pieces are text as
  * it arrives, only when stream is true. A failure has the whole text for users in msg ("Error
- * during 'M' model call: KIND: PROVIDER - MESSAGE"), kind and status with the meanings that they
- * have for all model calls (spec providers 9), and as detail the JSON {provider, model,
- * retry_after_seconds, attempts?}. Other kinds of effects are refused. Borrows loop. The function
- * `poll` of the world steps the loop, and `close` cancels open calls. */
+ * during 'M' model call: KIND: PROVIDER - MESSAGE"). Its kind and status have the same meanings for
+ * all model calls (spec providers 9). Its detail is the JSON {provider, model, retry_after_seconds,
+ * attempts?}. Other kinds of effects are refused. Borrows loop. The function `poll` of the world
+ * steps the loop, and `close` cancels open calls. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 
 /* Returns the number of open calls. */

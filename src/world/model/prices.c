@@ -46,8 +46,8 @@ static bool read_row(pdl_vref row, pdl_price *out) {
            (pdl_is_absent(written) || price_of_token(written, &out->cache_write));
 }
 
-/* Returns true for a row of LiteLLM's table, which names the service of the model or has LiteLLM's
- * name of a price. Rows of libpdl's form have neither. */
+/* Returns true for a row of LiteLLM's table. Such a row names the service of the model, or has a
+ * price under LiteLLM's name. Rows of libpdl's form have neither. */
 static bool is_litellm(pdl_vref row) {
     return pdl_is_dict(row) && (pdl_is_str(pdl_dict_getz(row, "litellm_provider")) ||
                                 !pdl_is_absent(pdl_dict_getz(row, "input_cost_per_token")));

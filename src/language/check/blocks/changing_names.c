@@ -52,7 +52,7 @@ static bool code_changes(const pdl_block *b) {
 /* The state of a pass over the definitions. */
 typedef struct name_pass {
     pdl_checker *c;
-    bool again; /* this is not the first pass, so that only names that change are new */
+    bool again; /* this is a later pass, which can only find further names that change */
     bool grew;  /* this pass has found a name that changes */
 } name_pass;
 

@@ -29,7 +29,8 @@ static bool is_pure(const pdl_block *b) {
 
 /* --- definitions ------------------------------------------------------------------------------ */
 
-/* Returns the place of the key of the i-th entry of a mapping of blocks, or else of the field. */
+/* Returns the place of the key of the i-th entry of a mapping of blocks. When the field is not a
+ * mapping with this entry, returns the place of the field. */
 static pdl_loc entry_loc(const pdl_block *b, const char *field, uint32_t i, pdl_str name) {
     const pdl_node *n = pdl_node_find(b->node, pdl_str_of(field), NULL);
     if (n && n->kind == PDL_NODE_MAP && i < n->n && pdl_str_eq(n->pairs[i].key->text, name))

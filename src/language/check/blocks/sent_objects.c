@@ -1,10 +1,10 @@
 /* sent_objects.c -- checks objects that are sent to services unchanged: messages, tools, forms of
  * answers. A service decides itself what it accepts, and many have special tools and forms. So a
- * problem is a warning, and it is reported only when every service would refuse the object. That is
- * so when the object lacks a known key and has one with nearly the same name, when it lacks a part
- * that every form needs, or when a value is of the wrong kind. An object is checked when it is
- * written in the program, in the block or in a variable. A problem is reported at the value that
- * the block names, or inside of the object when it is written there.
+ * problem is a warning, and it is reported only when every service would refuse the object. Every
+ * service refuses an object that lacks a known key and has one with nearly the same name, an object
+ * that lacks a part that every form needs, and a value of the wrong kind. An object is checked when
+ * it is written in the program, in the block or in a variable. A problem is reported at the value
+ * that the block names, or inside of the object when it is written there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -164,7 +164,8 @@ void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pd
 
 /* --- tools ------------------------------------------------------------------------------------ */
 
-/* Returns true for a name that services accept. Other characters than these are refused. */
+/* Returns true for a name that services accept. Services refuse all characters that are not listed
+ * here. */
 static bool is_name(pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         char ch = s.p[i];

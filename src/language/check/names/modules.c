@@ -59,7 +59,7 @@ static void keep_definitions(pdl_checker *inner, pdl_module *m) {
 }
 
 /* Checks the module, and keeps the names that it leaves in scope. An included file sees the names
- * of the files that include it, which are unknown here. */
+ * of the files that include it. These names are unknown here. */
 static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     pdl_checker inner = {.p = m->program,
                          .opt = c->opt,

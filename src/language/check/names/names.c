@@ -17,9 +17,9 @@
 
 /* --- definitions ------------------------------------------------------------------------------ */
 
-/* Reports a definition without effect: `stdlib` and `pdl_usage` are always the interpreter's, and
- * inside of ${ } the reference reads `range` and similar names as Jinja's functions, even when the
- * program defines them. */
+/* Reports a definition without effect. `stdlib` and `pdl_usage` always have the values that the
+ * interpreter gives them. Inside of ${ } the reference reads `range` and similar names as Jinja's
+ * functions, even when the program defines these names. */
 static void check_shadow(pdl_checker *c, pdl_str name, pdl_loc loc) {
     bool own = pdl_str_is(name, "stdlib") || pdl_str_is(name, "pdl_usage");
     if (c->quiet || (!own && !pdl_global_find(name))) return;

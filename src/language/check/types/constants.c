@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 enum {
-    MAX_PARTS = 256, /* maximum number of items of an operand, with those of its parts */
+    MAX_PARTS = 256, /* maximum number of items of an operand, including the items of its parts */
     MAX_BYTES = 1024,
     MAX_COUNT = 1000, /* the largest integer that may be a width or a count */
     MAX_WIDTH = 3,    /* the maximum number of digits of a width in a format */

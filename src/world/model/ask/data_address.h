@@ -9,11 +9,11 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* Rewrites the addresses in the parts of messages: white space around an address is removed, and a
- * data address becomes data:TYPE;base64,DATA, with the type in lower case and the data in the
- * ordinary alphabet, padded and without line ends. Audio becomes DATA alone. Messages that need no
- * change are shared. Fails for data that is empty, not base64, or of no type. Takes messages, and
- * drops them when it fails. */
+/* Rewrites the addresses in the parts of messages. White space around an address is removed. A data
+ * address becomes data:TYPE;base64,DATA, with the type in lower case. DATA is in the ordinary
+ * alphabet, padded and without line ends. Audio becomes DATA alone. Messages that need no change
+ * are shared. Fails for data that is empty, not base64, or of no type. Takes messages, and drops
+ * them when it fails. */
 PDL_MUST bool pdl_messages_addressed(pdl_val messages, pdl_val *out, pdl_err *err);
 
 #endif

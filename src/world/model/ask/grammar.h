@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* Writes a grammar that allows one of the texts of a list; values that are not texts count as
- * their JSON. Error: bad_request for an empty list. */
+/* Writes a grammar that allows one of the texts in the list `choices`. For a value that is not a
+ * text, its JSON is allowed. Error: bad_request for an empty list. */
 PDL_MUST bool pdl_grammar_of_choice(pdl_vref choices, pdl_buf *out, pdl_err *err);
 
 /* Writes a grammar for answers that match the whole regular expression (Python's syntax).

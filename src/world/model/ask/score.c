@@ -71,7 +71,7 @@ static bool sum_from(pdl_vref choice, size_t from, double *out) {
     return any;
 }
 
-/* Returns the choice for the i-th prompt, which is the one whose `index` is i. */
+/* Returns the choice whose `index` is i. This choice belongs to the i-th prompt. */
 static pdl_vref choice_of(pdl_vref choices, size_t i) {
     for (size_t k = 0; k < pdl_list_len(choices); k++) {
         pdl_vref c = pdl_list_at(choices, k),

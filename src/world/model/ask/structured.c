@@ -153,8 +153,8 @@ static bool is_named(pdl_vref k, const char *const *names) {
 
 typedef struct remover {
     const char *const *names;
-    /* results that are known already; way 1 means that the value was read as a map of names, and
-     * way 0 as a schema */
+    /* results that are known already; their keys have way 1 for a value that was read as a map of
+     * names, and way 0 for a schema */
     pdl_memo memo;
 } remover;
 

@@ -48,8 +48,8 @@ pdl_vref pdl_structured_wanted(const pdl_ask *a);
  * an object. Owned; absent when neither the response_format nor the block has a schema. */
 pdl_val pdl_structured_for_tool(pdl_ask *a);
 
-/* Returns the schema of an object with the one property `value`, which has the given schema, for
- * services that require an object at the root. */
+/* Returns the schema of an object whose only property, `value`, has the given schema. Services that
+ * require an object at the root get this schema. */
 pdl_val pdl_structured_wrap(pdl_vref schema);
 /* Returns true when any text is valid against this schema, so that it constrains nothing. */
 bool pdl_structured_is_text(pdl_vref schema);

@@ -83,7 +83,7 @@ static pdl_val call_with_id(ids *s, pdl_vref call, size_t message, size_t i) {
     return pdl_call_typed(pdl_dict_putz(pdl_keep(call), "id", id));
 }
 
-/* Marks in `used` the calls of message i whose ids are named by the results after that message. */
+/* Fills `used` with the ids that are named by the results directly after message i. */
 static void note_used(ids *s, pdl_vref messages, size_t i) {
     pdl_drop(s->used);
     s->used = pdl_dict_new(2);

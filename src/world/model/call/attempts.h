@@ -28,8 +28,8 @@ typedef enum {
     PDL_NEXT_NONE
 } pdl_next;
 
-/* Records that a request to model failed with f, whose message contains no keys. `next` says what
- * follows. At most 100 failures are kept. */
+/* Records that a request to `model` failed with f. `message` is the message of f without keys.
+ * `next` says what follows. At most 100 failures are kept. */
 void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, pdl_str message,
                       pdl_next next, uint64_t wait_ms);
 

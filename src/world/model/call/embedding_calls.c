@@ -7,8 +7,8 @@
  *
  * A batch is a separate effect whose sink is the embedding, so that retries, tokens, fallbacks and
  * errors are those of every call. The first batch goes alone, so that a service which refuses the
- * key, the model or the parameters is asked once. The seq of the effect of a batch is the index of
- * its first text.
+ * key, the model or the parameters is asked once. The member `seq` of this effect is the index of
+ * the first text of the batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

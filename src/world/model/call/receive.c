@@ -468,7 +468,7 @@ bool pdl_call_on_data(void *user, pdl_str bytes) {
     return false;
 }
 
-/* Returns true, with the fault, when the answer is not complete, or when the server sent JSON
+/* Returns true and sets *f when the answer is not complete. Does the same when the server sent JSON
  * outside of its events, which is an error even after a complete answer. */
 static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
     pdl_str said = pdl_buf_str(&c->stream->sse.stray);

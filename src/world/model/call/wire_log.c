@@ -56,7 +56,7 @@ static pdl_label hidden_in_request(const pdl_call *c) {
 /* A reply has the labels of its request, and those of its kind and its source. */
 static pdl_label hidden_in_reply(const pdl_call *c) { return hidden_of(c, pdl_effect_label(c->e)); }
 
-/* Writes an entry that only says which label hides it. */
+/* Writes an entry without content, which only names the labels that hide the content. */
 static void put_hidden(const pdl_call *c, char mark, pdl_label label, pdl_buf *out) {
     pdl_buf name = PDL_BUF;
     pdl_redaction_put(c->calls->opt.redaction, label, &name);

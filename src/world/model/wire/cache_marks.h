@@ -1,5 +1,5 @@
-/* cache_marks.h -- for prompt caches that need marks: puts them into a request where a prefix ends
- * that later requests will have, too. Private to model.
+/* cache_marks.h -- for prompt caches that need marks: puts marks into a request, at the ends of
+ * beginnings that later requests share. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +8,9 @@
 
 #include "model/wire/dialect.h"
 
-/* Marks the ends of prefixes that later requests will have, too. Together with the marks of the
- * program there are at most `most`, and only in places where the model takes marks. own: the
- * program itself asks for marks in this call. Takes body and returns it. */
+/* Marks the ends of beginnings that later requests share. The request then has at most `most`
+ * marks, including the marks of the program. Marks are added only in places where the model takes
+ * marks. own: the program itself asks for marks in this call. Takes body and returns it. */
 pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool own, pdl_val body);
 
 /* Returns true when a request has marks. *is_long: one of them is kept longer than usual. */

@@ -74,11 +74,12 @@ struct pdl_reply_builder {
     pdl_buf held;    /* text that may be the beginning of a tag */
     pdl_buf piece;   /* text to be shown that arrived since the caller last cleared this buffer */
     pdl_val error;   /* error that the server sent in place of an event; or absent */
-    /* the first event, before any part of the answer, in which something looks like a failure or
-     * cannot be read; it may explain why no answer came; or absent */
+    /* the first event that looks like a failure or cannot be read, if this event came before any
+     * part of the answer. It may explain why no answer came. Absent when there is no such event. */
     pdl_val suspect;
-    /* a list of choices of the stream, all with the same index, which is not 0; kept until a choice
-     * with index 0 arrives, or it is clear that none will; or absent */
+    /* choices of the stream that all have the same index, not 0. The list is kept until a choice
+     * with index 0 arrives, or until it is clear that no such choice will arrive. Absent when there
+     * are no choices. */
     pdl_val aside;
     pdl_add_event_fn *add_aside; /* adds one of the choices in `aside` */
     /* how many bytes and other parts of the answer have arrived; some events add none */
@@ -104,10 +105,10 @@ void pdl_reply_builder_init(pdl_reply_builder *d);
 void pdl_reply_builder_fini(pdl_reply_builder *d);
 
 /* Handles the next event of a stream for every dialect: passes the event as an object to `add`.
- * Nothing is added when the event is blank or when the stream has announced its end. An event that
- * reports a failure is kept in d->error, and so are a text or a list that is not empty, and an
- * event that `is_ours` refuses because it does not belong to the dialect. Error: protocol (not
- * JSON, or another value that is not an object). */
+ * Nothing is added when the event is blank or when the stream has announced its end. d->error gets
+ * an event that reports a failure, a text or a list that is not empty, or an event that `is_ours`
+ * refuses because the event does not belong to the dialect. Error: protocol (not JSON, or another
+ * value that is not an object). */
 PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
                                       pdl_is_ours_fn *is_ours, pdl_add_event_fn *add, pdl_err *err);
 
@@ -136,8 +137,8 @@ bool pdl_reply_is_void(pdl_vref v);
 /* Adds the calls of a delta (spec providers 6): one {index?, id?, type?, function: {name?,
  * arguments?}}, or a list of them. */
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
-/* Adds a piece of function_call, the form of calls before tool_calls: {name?, arguments?}. It holds
- * one call, so when several arrive they become tool calls. */
+/* Adds a piece of function_call, the form of calls before tool_calls: {name?, arguments?}. A
+ * function_call holds one call, so when several calls arrive, they become tool calls. */
 void pdl_reply_builder_function(pdl_reply_builder *d, pdl_vref f);
 /* Appends the lists of v (content, refusal; tokens, token_logprobs) to the logprobs. */
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
@@ -146,9 +147,9 @@ void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
  * appears once its id and name are known; reasoning between tags appears once the end tag shows
  * that it is not part of the text. */
 pdl_val pdl_reply_builder_extra(pdl_reply_builder *d);
-/* Adds arguments to the call of this index: a text or an object. Without such a call they belong to
- * the schema tool, whose arguments are the text of the answer; when no schema was sent (forced is
- * false) they are dropped. */
+/* Adds arguments to the call of this index: a text or an object. Without such a call the arguments
+ * belong to the schema tool, whose arguments are the text of the answer. When no schema was sent
+ * (forced is false), the arguments are dropped. */
 void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_vref piece, bool forced);
 /* Begins a call with this index: its id, its name and the input that came with them, which may be
  * empty. schema: the schema tool is called; no call begins, and its arguments are the text of the

@@ -170,8 +170,8 @@ static pdl_val function_of(pdl_vref call) {
     return pdl_is_absent(args) ? out : pdl_dict_putz(out, "arguments", pdl_keep(args));
 }
 
-/* Returns a call as programs read it: with a type, an id, which is a text that no call in `ids`
- * has, and arguments as a text. Adds the id to *ids. */
+/* Returns a call as programs read it: with a type, an id, and arguments as a text. The id is a text
+ * that is not in *ids. Adds the id to *ids. */
 static pdl_val tidy_call(pdl_vref call, unsigned how, pdl_val *ids) {
     pdl_vref given = pdl_member(call, "id");
     if (!pdl_is_dict(call)) return pdl_keep(call);

@@ -3,14 +3,14 @@
  *
  * Servers number calls as they like: some give all calls one index, and others give none; an id is
  * sent once, in each piece, or never. So an index does not identify a call. Each of these begins a
- * new call: an index or an id that was not seen before, another name, and arguments after others
+ * new call: an index or an id that was not seen before, another name, and arguments after arguments
  * that are one whole object. An exception is a new id without a name, beside arguments that
  * continue those so far: some servers make a new id for each piece. A piece with a known id and
  * without another name belongs to the last call with that id. A piece may repeat the arguments so
  * far before it continues them. function_call, the form of calls before tool_calls, holds one call
  * without an index, so a piece of function_call is compared only with other calls in this form.
- * When there is one such call, it remains a function_call; when there are several, they become
- * tool calls.
+ * When there is one such call, it remains a function_call; when there are several, they become tool
+ * calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

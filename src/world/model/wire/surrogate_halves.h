@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 
-/* The first half of a pair of surrogates with which a string of an event ended, and whose second
- * half has not come; 0 when there is none. */
+/* The first half of a pair of surrogates. A string of an event ended with this half, and the second
+ * half has not arrived yet. The value is 0 when there is no such half. */
 typedef unsigned pdl_half;
 
 /* Edits the JSON of an event: when a string ends with a first half, the half is removed and kept in
