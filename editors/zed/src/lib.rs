@@ -1,4 +1,4 @@
-// lib.rs -- tells Zed how to start the server: `pdl` of the path of the project, or the one that the settings name.
+// lib.rs -- starts the server for Zed: the command that the settings name, or else `pdl` on the path of the project.
 // SPDX-License-Identifier: Apache-2.0
 use zed_extension_api::{self as zed, settings::LspSettings, Command, LanguageServerId, Result, Worktree};
 

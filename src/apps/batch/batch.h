@@ -31,8 +31,8 @@ typedef struct pdl_batch_totals {
     uint64_t bytes, all_bytes;
     int64_t calls, prompt_tokens, completion_tokens;
     double cost, seconds; /* cost of all rows, and the seconds of this process */
-    /* set after the tables and the journal were opened; after an error before that, no request was
-     * sent and no new journal is left */
+    /* set after the tables and the journal were opened. When an error comes earlier, no request was
+     * sent, and no new journal is left */
     bool begun;
     bool ended; /* the input was read to its end or to the limit */
 } pdl_batch_totals;
@@ -74,7 +74,7 @@ typedef struct pdl_batch_options {
     pdl_str prices;
     /* receives the requests to models; when it is NULL, they are sent */
     struct pdl_batch_provider *provider;
-    /* cells of a CSV file are read as numbers, booleans and null where they look like these */
+    /* in a CSV file, a cell that looks like a number, a boolean or null becomes one */
     bool types;
     bool unordered;    /* rows are written in the order in which they finish */
     bool overwrite;    /* an existing output is replaced */
@@ -96,8 +96,8 @@ typedef struct pdl_batch_options {
 
 /* Runs the batch to its end. Returns false when the batch stopped before the last row, or did not
  * begin; t has its progress. Errors: usage (before the first row: wrong columns or files, or a
- * journal of another batch; later: a stream that differs from its journal), io, runtime (more rows
- * failed than may fail), budget, interrupt. */
+ * journal of another batch; later: a stream that differs from its journal), io, runtime (more than
+ * max_errors rows failed), budget, interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
 
 /* Checks whether pdl_batch_run could begin, without sending or writing anything. The program is

@@ -154,7 +154,7 @@ static void count(window *w, const outcome *c) {
     t->cost += c->cost;
 }
 
-/* Lets no further row begin. When this is called again, the first reason stays. */
+/* Begins no further rows, for the reason `why`. A second call keeps the first reason. */
 static void drain(window *w, pdl_err *why) {
     w->draining = true;
     if (w->why.kind)
@@ -326,8 +326,8 @@ static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     return ok;
 }
 
-/* Returns true when the output has the column. *at is the column with which the search begins, and
- * is set to the next column, because rows mostly have their columns in the same order. */
+/* Returns true when the output has the column. The search begins at column *at. Then *at is set to
+ * the next column, because rows mostly have their columns in the same order. */
 static bool has_place(pdl_str name, const pdl_str *columns, size_t n, size_t *at) {
     bool found = !columns;
     for (size_t i = 0; i < n && !found; i++) {

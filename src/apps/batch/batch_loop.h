@@ -33,7 +33,7 @@ typedef struct batch_window {
     size_t n_columns;
     struct pdl_budget *budget; /* budget of the batch */
     pdl_run_pool *pool;        /* the runs of the rows */
-    flight *flights;           /* for each slot of the pool: the row in it */
+    flight *flights;           /* for each slot of the pool: the row in the slot */
     sample chosen;             /* decides which rows belong to the batch */
     uint64_t next;             /* number of the next row; 0 when there are no more rows */
     uint64_t taken;            /* number of rows that were taken so far */
@@ -42,7 +42,7 @@ typedef struct batch_window {
      * that is unknown */
     uint64_t all_known;
     PDL_VEC(pdl_row) early; /* rows that were read before the batch began */
-    size_t n_early;         /* how many of these rows were taken */
+    size_t n_early;         /* how many rows of `early` were taken */
     /* rows that were read ahead, so that rows with the same text are begun together */
     ahead ahead;
     pdl_batch_totals *totals;

@@ -21,7 +21,7 @@ PDL_MUST bool pdl_batch_duck_check(pdl_err *err);
 PDL_MUST bool pdl_batch_duck_open(duck **out, pdl_err *err);
 void pdl_batch_duck_close(duck *d); /* d may be NULL */
 
-/* Runs statements that return no rows. Error: io, with DuckDB's text. */
+/* Runs statements that return no rows. Error: io, with DuckDB's message. */
 PDL_MUST bool pdl_batch_duck_run(duck *d, const char *sql, pdl_err *err);
 /* Calls fn with the name of each column of a query. */
 PDL_MUST bool pdl_batch_duck_columns(duck *d, const char *sql, void (*fn)(void *user, pdl_str name),

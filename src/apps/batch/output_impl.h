@@ -21,9 +21,8 @@ struct pdl_batch_output {
     pdl_table table;
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
-    /* For a Parquet file with columns that differ only in case, the names that the columns have
-     * until the file is made, since DuckDB would not distinguish their real names. Empty for other
-     * outputs. Owned. */
+    /* The names that the columns of a Parquet file have until it is made, because DuckDB does not
+     * distinguish names that differ only in case. Empty when there are no such names. Owned. */
     PDL_VEC(char *) inside;
     PDL_VEC(char *) types; /* types of the first columns, as DuckDB names them; owned */
     /* the Parquet file from which the columns come; empty when the input has another format */

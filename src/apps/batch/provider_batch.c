@@ -127,7 +127,7 @@ static void give(pdl_batch_provider *p, size_t k, pdl_vref answer) {
 }
 
 /* Passes on all answers. An answer may add requests to the list and cancel others, so requests may
- * move within the list. Requests that were missed because of that are found in the next pass. */
+ * move within the list. A request that is missed for this reason is found in the next pass. */
 static size_t give_all(pdl_batch_provider *p) {
     size_t n = 0, before;
     do {

@@ -35,7 +35,7 @@ typedef struct pdl_batch_provider_use {
     void (*note)(void *user, const char *text);
     void *user;
     pdl_cancel_flag *cancel;
-    const pdl_budget *budget; /* its seconds end a wait; may be NULL */
+    const pdl_budget *budget; /* a wait ends when no seconds of this budget are left; may be NULL */
 } pdl_batch_provider_use;
 void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_use *use);
 

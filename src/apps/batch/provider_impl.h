@@ -11,8 +11,8 @@
 
 enum { PROVIDER_HASH = 40 };
 
-/* A request that waits. While the loop runs, a run may cancel requests and make others, so an item
- * keeps its address, and is freed only when nothing is being exchanged. */
+/* A request that waits. A run may cancel requests and make others while the loop runs. So an item
+ * keeps its address, and is not freed while pdl_batch_provider_wait is running. */
 typedef struct provider_item {
     uint64_t id;
     /* the request was cancelled; pdl_batch_provider_wait frees it at its end */

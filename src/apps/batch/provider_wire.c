@@ -40,8 +40,8 @@ static bool is_header(const char *line, const char *name) {
     return s.n > n.n && s.p[n.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(s, 0, n.n), n);
 }
 
-/* Returns true for the headers of a call that the upload gets, too, such as the key. Headers that
- * describe only the call are left out. */
+/* Returns true for a header of a call that is also sent with the upload, such as the key. Headers
+ * that describe only the call are left out. */
 static bool is_kept(const char *line) {
     static const char *const dropped[] = {"Content-Type",    "Content-Length", "Accept",
                                           "Idempotency-Key", "traceparent",    "tracestate"};
@@ -409,9 +409,9 @@ static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_
     return ok;
 }
 
-/* Sets out to the reason why a batch failed: the first message in "errors": {"data": [{"message":
- * ...}]} when the whole batch was refused; otherwise its status, such as expired. Sets out to ""
- * when the batch is completed. */
+/* Writes to `out` the reason why a batch failed: the first message in "errors": {"data":
+ * [{"message": ...}]} when the whole batch was refused; otherwise its status, such as expired.
+ * Leaves `out` empty when the batch is completed. */
 static void put_failure(pdl_vref batch, pdl_buf *out) {
     pdl_vref errors = pdl_dict_getz(batch, "errors"),
              data = pdl_is_dict(errors) ? pdl_dict_getz(errors, "data") : pdl_absent();

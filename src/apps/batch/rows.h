@@ -80,7 +80,7 @@ const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n);
 /* Returns the type of column i; NULL when the input has no types that an output could use. */
 const char *pdl_rows_type(const pdl_rowset *r, size_t i);
 /* Appends a note for the user about types of the table that are lost when values are read, or in an
- * output of this format. Returns false when there is nothing to note. */
+ * output of the format `output`. Returns false when there is nothing to note. */
 bool pdl_rows_put_note(const pdl_rowset *r, pdl_table_form output, pdl_buf *out);
 
 typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_rows_step;

@@ -58,8 +58,9 @@ typedef struct batch_mark {
 PDL_MUST bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err);
 PDL_MUST bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err);
 
-/* Continues at a mark, and appends the rows that may follow. The caller has set the members ledger,
- * output, unordered and order. finished is the number of rows in the journal. */
+/* Continues the output at the mark `from`, and appends the finished rows that are next. The caller
+ * has set the members ledger, output, unordered and order. finished is the number of rows in the
+ * journal. */
 PDL_MUST bool pdl_batch_writer_open(writer *w, const mark *from, uint64_t finished, pdl_err *err);
 /* Adds a finished row. Takes the content of json. The members number and output of r are
  * ignored. */

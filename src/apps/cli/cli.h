@@ -125,9 +125,9 @@ int pdl_cli_refuse_undurable(const arguments *a, const opt_id *own);
 bool pdl_cli_syncs_fully(const arguments *a); /* Returns true for --sync full. */
 /* Stores the path of the journal that an id or a file name means. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
-/* cmd_trace.c. pdl_cli_trace_run makes the trace of a run, and pdl_cli_trace_view makes a document
- * that can be shown. The document shows the program `text` of `file`, or the program in the journal
- * when text.p is NULL. No effect is executed. */
+/* cmd_trace.c. pdl_cli_trace_run makes the trace of a run. pdl_cli_trace_view makes a document that
+ * can be shown. The document shows the program `text` of `file`, or the program in the journal when
+ * text.p is NULL. No effect is executed. */
 #define PDL_CLI_BAD_FRAME                                                                          \
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"
@@ -152,8 +152,8 @@ PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_s
 PDL_MUST bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_view_run **out, pdl_err *err);
 /* Opens a recording. Its program is the file `source`, or the recorded program when `source` is
- * empty. Its inputs are those of the command line a. When a is NULL or gives no inputs, they are
- * the recorded inputs. Errors: io, replay, usage when there is no program. */
+ * empty. Its inputs are those of the command line `a`, or the recorded inputs when `a` is NULL or
+ * gives no inputs. Errors: io, replay, usage when there is no program. */
 PDL_MUST bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_journal_program *out, pdl_err *err);
 /* Loads the text as the program of s, which then runs with the answers of a recording. Prints the
@@ -162,7 +162,7 @@ PDL_MUST bool pdl_cli_recording_load(pdl_session *s, pdl_str text, pdl_err *err)
 /* Runs a durable run that was opened, with the code of cmd_run.c. Returns the exit code. */
 int pdl_cli_run_durable(const arguments *a, durable_command *l);
 
-/* signals.c. When the first signal arrives that ends a command, calls fn(user, sig) from the loop.
+/* signals.c. When the first signal that ends a command arrives, calls fn(user, sig) from the loop.
  * The next such signal ends the process at once, with its children. An ignored SIGHUP stays ignored
  * (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
@@ -177,9 +177,9 @@ PDL_PRINTF(1, 2) void pdl_cli_say_at_interrupt(const char *fmt, ...);
 /* Returns the address of the number of the received signal. The number is 0 before the first
  * signal. */
 const volatile sig_atomic_t *pdl_cli_signal_received(void);
-/* Sets the flag of a cancellation, as a signal would, after ms of processor time. 0 stops the
- * timer, and clears a flag that it has set. A server uses the timer for runs that must not delay
- * other requests.
+/* Sets the flag of a cancellation, as a signal would, after ms of processor time. When ms is 0,
+ * stops the timer, and clears the flag if the timer has set it. A server uses the timer for runs
+ * that must not delay other requests.
  */
 void pdl_cli_end_after(unsigned ms);
 
@@ -199,10 +199,10 @@ bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct p
  * none. */
 pdl_str pdl_cli_sandbox_profile(const arguments *a);
 
-/* command_output.c. The functions of this file redact the secrets of s (may be NULL), and
- * neutralise control characters on a terminal. pdl_cli_put_stdout writes text to standard output
- * and flushes. It returns the exit code: 0, or 141 when the reader has closed the output, or 1
- * after another failure, which a message reports. */
+/* command_output.c. These functions redact the secrets of s (may be NULL), and neutralise control
+ * characters on a terminal. pdl_cli_put_stdout writes text to standard output and flushes. It
+ * returns the exit code: 0, or 141 when the reader has closed the output, or 1 after another
+ * failure, which a message reports. */
 int pdl_cli_put_stdout(pdl_str text);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* Prints a line that contains no secrets. */

@@ -13,8 +13,9 @@
  * wrong, prints a message and returns false. */
 bool pdl_cli_infer_options_read(const arguments *a, opt_id algo, opt_id seed, pdl_infer_options *o,
                                 bool *is_parallel);
-/* Returns an option that the user has given, that decides how runs are weighed, and that has no
- * effect without an inference. Returns OPT_COUNT when the user has given no such option. */
+/* Returns an option that the user has given and that decides how runs are weighed. Without an
+ * inference, such an option has no effect. Returns OPT_COUNT when the user has given no such
+ * option. */
 opt_id pdl_cli_infer_option_given(const arguments *a);
 
 #endif

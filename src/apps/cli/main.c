@@ -123,8 +123,8 @@ static int run_command(const arguments *a) {
     return a->command->run(a);
 }
 
-/* Returns the arguments of `pdl optimize ...` when the command was called as pdl-optimize, the name
- * of the reference's command, in an array that the caller owns. Returns argv in all other cases. */
+/* When the command was called as pdl-optimize, the name of the reference's command, returns the
+ * arguments of `pdl optimize ...` in an array that the caller owns. Otherwise returns argv. */
 static char **named_arguments(int *argc, char **argv, bool *renamed) {
     static char word[] = "optimize";
     const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL, *name = slash ? slash + 1 : argv[0];

@@ -10,7 +10,7 @@
 
 /* A section ends where the next heading of any level begins. */
 typedef struct manual_section {
-    pdl_str page; /* its file in the sources: docs/manual/guide.md */
+    pdl_str page; /* file of the page in the sources, such as docs/manual/guide.md */
     pdl_str title, heading, body;
     bool is_first; /* the heading is the title of the page */
 } manual_section;
@@ -23,7 +23,8 @@ typedef struct manual_walk {
 
 /* The place in the manual to which a row of the glossary leads. */
 typedef struct manual_place {
-    pdl_str file, anchor; /* production.md, logs; without an anchor the whole page is meant */
+    /* such as "production.md" and "logs"; an empty anchor means the whole page */
+    pdl_str file, anchor;
 } manual_place;
 
 bool pdl_manual_next(manual_walk *w, manual_section *s);

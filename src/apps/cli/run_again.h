@@ -1,5 +1,5 @@
-/* run_again.h -- pdl view ID --run PROGRAM, which runs the user's program again, changed in the
- * page, with the answers of a durable run.
+/* run_again.h -- serves pdl view ID --run PROGRAM: runs the user's program again, as it was changed
+ * in the page, with the answers of a durable run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

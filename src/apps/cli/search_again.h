@@ -43,8 +43,8 @@ int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,
  * Variables are left out, because the journal stores them separately, without keys. Takes options.
  */
 pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t seed);
-/* Returns true when the command line that resumes an inference has an option that it cannot have.
- * *which is the first such option. */
+/* Returns true when the command line that resumes an inference has an option that is not allowed
+ * there. *which is the first such option. */
 bool pdl_cli_infer_refuses(const arguments *given, opt_id *which);
 /* Returns true when the journal belongs to an inference. */
 bool pdl_cli_is_inference(const pdl_durable_facts *f);

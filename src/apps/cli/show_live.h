@@ -1,4 +1,4 @@
-/* show_live.h -- pdl --view: shows a run in a browser while it continues, and after it.
+/* show_live.h -- pdl --view: shows a run in a browser while the run continues, and after its end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -43,8 +43,8 @@ void pdl_eval_bet_take(pdl_eval_bet *b, double d);
  * the side of m that the bet has not chosen, the capital ever reaches 1 / a with probability at
  * most a. */
 double pdl_eval_bet_gain(const pdl_eval_bet *b);
-/* Returns true when the bet is won at half the level. The true mean is then almost certainly on the
- * side of m that the bet has chosen. */
+/* Returns true when the bet is won at half of PDL_VERDICT_LEVEL. The true mean is then almost
+ * certainly on the side of m that the bet has chosen. */
 bool pdl_eval_bet_is_won(const pdl_eval_bet *b);
 
 typedef struct pdl_eval_verdict {

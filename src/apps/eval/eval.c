@@ -205,7 +205,7 @@ typedef struct eval_stage {
     pdl_vref variables;
     const pdl_str *columns; /* columns with which the judge is checked before its table exists */
     size_t n_columns;
-    const char *role; /* the word with which the names of these replies in the cache begin */
+    const char *role; /* in the cache, the names of the replies begin with this word */
     bool is_ours;     /* the program is a metric of the library */
     /* for a judge: the scores so far, in which a failed answer has a negative score and is not
      * judged; may be NULL */
@@ -220,8 +220,8 @@ typedef struct eval_drawing {
     PDL_VEC(size_t) answers; /* the answer of each row, when the stage leaves answers out */
 } drawing;
 
-/* Appends the name of a reply. The same request gets different replies for the program, for the
- * program with which it is compared, and for their judges, and also for two rows or two samples. */
+/* Appends the name of a reply. The same request gets different replies in the two compared programs
+ * and in their judges. It also gets different replies for two rows and for two samples. */
 static void put_draw(void *user, uint64_t number, pdl_buf *out) {
     const drawing *d = user;
     uint64_t samples = d->e->o->samples;

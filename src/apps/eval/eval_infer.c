@@ -45,7 +45,7 @@ typedef struct eval_inferring {
     /* for each scored value, its row and its number within that row */
     PDL_VEC(size_t) order, number;
     pdl_map notes;         /* warnings that were given; each is given only once */
-    PDL_VEC(char *) texts; /* keys of notes; owned */
+    PDL_VEC(char *) texts; /* the keys of `notes`; owned */
     pdl_batch_totals totals;
     struct timespec start;
     double shown;

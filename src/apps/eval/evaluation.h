@@ -89,7 +89,7 @@ void pdl_eval_scores_fini(eval_scores *s);
  * answers to the table `said`. role is the first part of the names of replies in the cache. */
 PDL_MUST bool pdl_eval_infer(const evaluation *e, pdl_str program, const char *role, eval_scores *s,
                              const char *said, pdl_err *err);
-/* Returns how reliable the probabilities of a program's inferences are, an owned dict. */
+/* Returns an owned dict that says how reliable the probabilities of a program's inferences are. */
 pdl_val pdl_eval_inference_result(const evaluation *e, const eval_scores *s);
 /* Appends the result of pdl_eval_inference_result as lines for people. */
 void pdl_eval_put_inference(pdl_vref program, pdl_buf *out);

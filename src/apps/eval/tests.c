@@ -260,7 +260,7 @@ static void check_never(test *t, pdl_str text) {
     if (was_asked(t, text)) complain(t, "a request contains '%.*s'", PDL_FMT(text));
 }
 
-/* The test compares the whole message and shows what may be printed of it. */
+/* The test compares the whole message, but shows only the part that may be printed. */
 static void check_failure(test *t, const pdl_session *s) {
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
     pdl_vref want = part(part(t->spec, "expect"), "error");

@@ -1,6 +1,6 @@
 /* distribution.c -- counts results and their weights; see distribution.h. Two results are equal as
- * data when their canonical JSON is the same text; there, 1 and 1.0 are one number, and keys are
- * sorted. So a value is found among thousands by its hash.
+ * data when their canonical JSON is the same text. In canonical JSON, 1 and 1.0 are one number, and
+ * keys are sorted. So a value is found among thousands by its hash.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

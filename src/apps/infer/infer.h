@@ -46,7 +46,7 @@ typedef struct pdl_infer_options {
      * itself is counted */
     pdl_str by;
     /* used by maj: the inference also ends when the leading value will win with this probability;
-     * with 0 it ends only when that is certain */
+     * with 0 it ends only when the winner is certain */
     double sure;
     /* used by smc: resamples when the effective number of particles is below this share of n */
     double ess;
@@ -59,7 +59,7 @@ typedef struct pdl_infer_options {
      * program and the stream. */
     pdl_session_options session;
     const double *budget;      /* budget that all particles share; may be NULL */
-    struct pdl_budget *around; /* a further budget that is charged; may be NULL */
+    struct pdl_budget *around; /* a further budget to which the use is charged; may be NULL */
     /* beginning of the names of replies in the cache; may be empty */
     pdl_str draw;
     void (*note)(void *user, const char *text); /* gets warnings, one line each; may be NULL */

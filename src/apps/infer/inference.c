@@ -57,8 +57,8 @@ static int by_rank(const void *a, const void *b) {
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Returns the values in the order of their ranks. The caller frees the array. Changes their weights
- * to probabilities. */
+/* Returns the values in the order of their ranks, and changes their weights to probabilities. The
+ * caller frees the array. */
 static ranked *rank(distribution *d) {
     ranked *order = PDL_NEW_N(ranked, d->values.n + 1);
     double all = pdl_infer_log_sum(d->logits.p, d->logits.n);
@@ -76,7 +76,7 @@ static ranked *rank(distribution *d) {
     return order;
 }
 
-/* Draws a value with its probability. With the algorithm maj, returns the first value. */
+/* Draws a value with its probability, and returns its rank. With the algorithm maj, returns 0. */
 static size_t draw(const inference *f, const ranked *order) {
     size_t n = f->d.values.n;
     if (f->o->algorithm == PDL_INFER_MAJ || !n) return 0;

@@ -573,7 +573,7 @@ static bool run_shared(population *p, pdl_err *err) {
 }
 
 /* Returns the number of runs that are open at a time. With smc, all runs must be open at the same
- * time. Each PDL_SESSION may be large, so programs that use it get fewer. */
+ * time. Each PDL_SESSION may be large, so a program that uses it gets fewer open runs. */
 static uint32_t slots_for(const population *p) {
     enum { SESSIONS = 32 };
     uint32_t n = p->n < PDL_INFER_MAX_SMC ? p->n : PDL_INFER_MAX_SMC;

@@ -23,9 +23,9 @@ typedef enum {
 
 typedef struct population population;
 
-/* The way of a particle is what its run has executed so far. A part of it leads from the beginning,
- * or from a factor, to the next factor, and has the lineage that the particle had there. Particles
- * share the parts of their ancestors. */
+/* The way of a particle is what its run has executed so far. A part of the way leads from the
+ * beginning, or from a factor, to the next factor, and has the lineage that the particle had in
+ * this part. Particles share the parts of their ancestors. */
 typedef struct particle_part {
     uint32_t refs;
     uint32_t generation, number, try;
@@ -36,17 +36,17 @@ typedef struct particle_part {
  * its number in that round, and with rejection also the number of the try. */
 typedef struct particle {
     population *of;
-    uint32_t slot; /* when the state is RUNS or HELD, the slot of its run in the pool */
+    uint32_t slot; /* when the state is RUNS or HELD, the slot of the run in the pool */
     particle_state state;
     uint32_t generation, number, try;
-    uint32_t begun; /* number of its run among all runs that were begun; 0 before its first run */
-    double taken;   /* the part of its run's score that `weight` already contains */
+    uint32_t begun; /* number of the run among all runs that were begun; 0 before the first run */
+    double taken;   /* the part of the run's score that `weight` already contains */
     double weight;  /* log weight since the last resampling */
     pdl_val result; /* the result when the state is DONE; otherwise absent */
     pdl_err *err;   /* the error when the state is FAILED, owned; otherwise NULL */
     char *place;    /* place of that error as FILE:LINE, owned; NULL when it has none */
-    pdl_run_use counted; /* the part of its run's use that was counted already */
-    particle_part *way;  /* the last part of its way; NULL when ways are not kept */
+    pdl_run_use counted; /* the part of the run's use that was counted already */
+    particle_part *way;  /* the last part of the particle's way; NULL when ways are not kept */
 } particle;
 
 struct population {
@@ -62,7 +62,7 @@ struct population {
     uint64_t seed;
     particle *all; /* the n particles */
     uint32_t n;
-    pdl_particle options; /* options of each particle, but for its number and seed */
+    pdl_particle options; /* options that all particles have; only number and seed differ */
     /* the run of the shared part, held before the first random effect; NULL when there is none */
     pdl_run *shared;
     /* the program has no random effect, so `shared` is the run of all particles */
@@ -113,15 +113,16 @@ void pdl_particle_rename(particle *q);
  * now, with its present lineage. */
 void pdl_particle_begin_part(particle *q);
 void pdl_particle_forget_way(particle *q);
-/* particle_replay.c. Runs a particle, whose way is that of the held particle `of`, from the answers
- * that `of` got, up to the factor where `of` is held. Errors: those of the run; runtime when the
- * run does not come to that factor. */
+/* particle_replay.c. The way of q is that of the held particle `of`. Runs q with the answers that
+ * `of` got, up to the factor where `of` is held. Errors: those of the run; runtime when the run
+ * does not come to that factor. */
 PDL_MUST bool pdl_particle_replay(particle *q, const particle *of, pdl_err *err);
 
 /* Releases the run of a particle and forgets its outcome, so that it is NEW again. */
 void pdl_population_reset(population *p, uint32_t i);
 /* Returns the lineages that a particle and its ancestors had, such as "round1.particle3", the
- * newest first. Places of effects begin with one of them. A lineage may occur twice. Owned. */
+ * newest first. The place of each effect begins with one of these lineages. A lineage may occur
+ * twice. Owned. */
 pdl_val pdl_particle_lineage(const particle *q);
 /* Returns a number that depends only on the seed and the lineage. */
 uint64_t pdl_population_seed(const population *p, uint64_t generation, uint64_t number,

@@ -39,10 +39,11 @@ typedef struct lsp_sym {
     uint32_t body;   /* for a FUNCTION, the region of its body; otherwise 0 */
     /* the region of the fields of all objects of this name, or 0 */
     uint32_t fields;
-    /* the symbol whose text contains it, as index + 1; 0 for a symbol outside of all others */
+    /* the symbol whose text contains this symbol, as index + 1; 0 for a symbol outside of all
+     * others */
     uint32_t up;
     lsp_range range;       /* range of the name */
-    lsp_range whole;       /* range of the block that sets it */
+    lsp_range whole;       /* range of the block that sets the symbol */
     pdl_str type;          /* the type in words; empty when it is unknown */
     pdl_str doc;           /* description of the block; may be empty */
     pdl_str path;          /* for a MODULE, the path as it is written in `import` */

@@ -28,8 +28,8 @@ typedef struct pdl_lsp_options {
     /* folder with the pages of the manual, to which links lead; borrowed; may be NULL */
     const char *manual;
     const char *prices; /* file with a table of prices, which hover shows; borrowed; may be NULL */
-    /* The text of such a table, used instead of a file when it is not empty; borrowed; may be NULL.
-     * It may be changed between two messages. */
+    /* The text of a table of prices, used instead of a file when it is not empty; borrowed; may be
+     * NULL. The text may be changed between two messages. */
     const pdl_str *price_table;
     /* Appends text without the keys of the environment, before values of a run are shown. May be
      * NULL. */

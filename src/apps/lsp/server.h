@@ -37,8 +37,8 @@ struct lsp_doc {
      * check */
     pdl_val types;
     pdl_val diags;            /* the list of diagnostics in the form of the client, or absent */
-    pdl_val pushed;           /* list that was pushed last; absent before the first */
-    pdl_val pulled;           /* list that the client pulled last; absent before the first */
+    pdl_val pushed;           /* list that was pushed last; absent before the first push */
+    pdl_val pulled;           /* list that the client pulled last; absent before the first pull */
     uint64_t pulled_revision; /* the revision of the text at that pull */
 };
 
@@ -46,8 +46,8 @@ typedef struct lsp_config lsp_config; /* project_cache.c */
 
 /* A received message that waits until those before it are answered. */
 typedef struct lsp_waiting {
-    pdl_val m;     /* absent when it was cancelled, or cannot be read */
-    char *no_json; /* why it cannot be read, or NULL */
+    pdl_val m;     /* absent when the message was cancelled, or cannot be read */
+    char *no_json; /* why the message cannot be read, or NULL */
 } lsp_waiting;
 
 struct pdl_lsp {

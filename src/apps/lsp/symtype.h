@@ -23,8 +23,8 @@ void pdl_lsp_each_field(const pdl_node *block, pdl_arena *scratch,
  * {c: integer}}`. */
 void pdl_lsp_each_shown_field(pdl_str type, void (*fn)(void *user, pdl_str name, pdl_str type),
                               void *user);
-/* Returns the part of such a type to which the members of a chain lead (`b.c`, or `[].c` for an
- * item); empty when it is not known. The result is a part of type. */
+/* type is written in the words of hover. Returns the part of it to which the members of chain lead
+ * (`b.c`, or `[].c` for an item); empty when that part is not known. */
 pdl_str pdl_lsp_shown_member(pdl_str type, pdl_str chain);
 void pdl_lsp_each_param(const pdl_node *function, pdl_arena *scratch,
                         void (*fn)(void *user, pdl_str name, pdl_str type), void *user);

@@ -13,7 +13,7 @@
 typedef struct lsp_thing {
     lsp_doc *doc;
     uint32_t region;
-    pdl_str name; /* a text of the index of doc */
+    pdl_str name; /* borrowed from the index of doc */
 } lsp_thing;
 
 /* Returns the file that an entry of the index names, or NULL. */

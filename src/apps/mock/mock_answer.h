@@ -91,8 +91,8 @@ void pdl_mock_put_json(pdl_vref v, pdl_buf *out);
 /* Appends the text of the request: the last message, or the prompt with this number. */
 void pdl_mock_put_asked(const pdl_mock_answer *a, size_t number, pdl_buf *out);
 
-/* Facts about the answer. The text and the reasoning are borrowed from it, and the reasoning of an
- * answer without one is empty. pdl_mock_said_to returns the text for one of several prompts,
+/* These return facts about the answer. The text and the reasoning are borrowed; the reasoning is
+ * empty when the answer has none. pdl_mock_said_to returns the text for one of several prompts,
  * owned. */
 pdl_str pdl_mock_said(const pdl_mock_answer *a);
 pdl_str pdl_mock_reasoning(const pdl_mock_answer *a);

@@ -14,7 +14,7 @@ typedef struct pdl_mock_item {
     pdl_str when, model; /* p is NULL when any text fits */
     /* a text or a dict; absent when the item refuses the request, or repeats it */
     pdl_vref reply;
-    const char *finish; /* why the reply ended; NULL when it does not say so */
+    const char *finish; /* why the reply ended; NULL when the item does not say why */
     pdl_vref scores;    /* a list or dict of numbers; absent when it is not given */
     /* a dict of numbers, or entries in the form of a service; absent when it is not given */
     pdl_vref logprobs;

@@ -13,7 +13,9 @@
 /* A search as the reference describes it (spec execution 12). Texts are borrowed from the
  * configuration. */
 typedef struct pdl_optimize_reference {
-    pdl_str files[3];       /* rows for training, validation and the test; the last may be empty */
+    /* names of the files with the rows for training, for validation and for the test; the last may
+     * be empty */
+    pdl_str files[3];
     pdl_str demonstrations; /* the variable that gets the demonstrations */
     pdl_vref demonstration_columns, instance_columns; /* lists of texts */
     pdl_str scorer;                                   /* the program with `score` */
@@ -21,7 +23,8 @@ typedef struct pdl_optimize_reference {
     /* number of demonstrations of a candidate; when it is negative, the values of a variable give
      * the number */
     int64_t shots;
-    /* set: the number of rows grows so that the last round has the maximum; not set: it doubles */
+    /* set: the number of rows grows so that the last round has the maximum; not set: the number
+     * doubles in each round */
     bool to_max;
     bool shuffles;
     size_t rounds;  /* 0 means any number */

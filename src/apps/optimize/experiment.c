@@ -70,9 +70,9 @@ static bool make_folder(opt_search *z, pdl_err *err) {
 
 /* --- durable searches ------------------------------------------------------------------------- */
 
-/* Returns the state of a durable search. The state has its command, and the facts that must not
- * change before it is continued. The file of the state is private and has references instead of
- * keys, like the journal of a durable run. */
+/* Returns the state of a durable search. The state has the command of the search, and the facts
+ * that must not change before the search is continued. The file of the state is private and has
+ * references instead of keys, like the journal of a durable run. */
 static pdl_val state_of(const opt_search *z, pdl_err *err) {
     pdl_val d = pdl_absent();
     if (!pdl_json_read(z->o->command_text, 0, &d, NULL, err)) return pdl_absent();

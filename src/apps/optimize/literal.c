@@ -30,8 +30,8 @@ static pdl_ytree_id resolved(const pdl_ytree *t, pdl_ytree_id id) {
     return n && n->kind == PDL_YTREE_ALIAS ? n->target : id;
 }
 
-/* Takes the next step of a place, which is a name or a number, together with its dots
- * and brackets. */
+/* Takes the next step of a place, and returns it without dots and brackets. A step is a name or a
+ * number. */
 static pdl_str next_step(pdl_str *rest) {
     size_t from = 0, to;
     while (from < rest->n && strchr(".[", rest->p[from])) from++;
@@ -63,7 +63,7 @@ static pdl_ytree_id next_node(const pdl_ytree *t, pdl_ytree_id at, pdl_str step)
     return to == PDL_YTREE_NONE ? to : resolved(t, to);
 }
 
-/* Returns the key of a mapping that is most similar to a step; empty when none is. */
+/* Returns the key of a mapping that is most similar to a step; empty when no key is similar. */
 static pdl_str nearest_key(const pdl_ytree *t, pdl_ytree_id at, pdl_str step) {
     const pdl_ytree_node *n = node_of(t, at);
     pdl_str names[MAX_NEAR];

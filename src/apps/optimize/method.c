@@ -87,7 +87,7 @@ void pdl_method_answer(pdl_request *r, pdl_val v) {
 
 /* --- the functions ---------------------------------------------------------------------------- */
 
-/* Returns how many of the first rows have an evaluation by each of these candidates. */
+/* Returns how many rows at the beginning of `rows` were evaluated with every candidate of `of`. */
 static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     for (size_t i = 0; i < rows->n; i++)
         for (size_t k = 0; k < of->n; k++)

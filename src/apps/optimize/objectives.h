@@ -31,11 +31,11 @@ bool pdl_search_needs_costs(const opt_search *z);
  * comes from the rounding of sums does not count. */
 bool pdl_search_is_above(double mean, double limit);
 
-/* Returns the mean use of a row over n rows, on which the candidate was evaluated; NaN when a price
- * is unknown, or n is 0. */
+/* Returns the mean of the use `item` over the n rows, on which the candidate was evaluated; NaN
+ * when a price is unknown, or n is 0. */
 double pdl_search_use(const opt_search *z, size_t candidate, opt_use_item item, const size_t *rows,
                       size_t n);
-/* Returns true when a mean use of these rows is above --at-most. */
+/* Returns true when a mean use over the n rows is above --at-most. */
 bool pdl_search_is_over(const opt_search *z, size_t candidate, const size_t *rows, size_t n);
 /* Does the same as pdl_search_is_over for the rows of one part on which the candidate was
  * evaluated. Returns false when there are no such rows. */
@@ -44,19 +44,19 @@ bool pdl_search_is_over_in(const opt_search *z, size_t candidate, opt_part part)
 bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, const size_t *rows,
                           size_t n);
 /* Removes from a list the candidates above --at-most, and those that another candidate beats. One
- * candidate beats another when its score is at least as high, it uses no more of any objective, and
- * one of these is better. The candidates are compared on the rows for validation on which all were
+ * candidate beats another when it is at least as good in its score and in each objective, and
+ * better in one of them. The candidates are compared on the rows for validation on which all were
  * evaluated. Without --objective, only the candidates with the best score are left. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n);
 /* Returns the winner, or the candidate that replaces it. A winner above --at-most is replaced by
- * the best candidate that is not; when there is none, by the original program. With --objective, a
- * candidate that beats the winner replaces it. */
+ * the best candidate within the limits, or by the original program when there is no such candidate.
+ * With --objective, a candidate that beats the winner replaces it. */
 size_t pdl_search_settle_winner(const opt_search *z, size_t winner);
 
 /* Adds the objectives, the front, and whether the winner and the original program are within the
  * limits. */
 pdl_val pdl_search_put_objectives(const opt_search *z, size_t winner, pdl_val result);
-/* Adds the mean use of a row over the first n rows of a part to a result. */
+/* Adds to d the mean use over the first n rows of a part. */
 pdl_val pdl_search_put_use(const opt_search *z, size_t candidate, opt_part part, size_t n,
                            pdl_val d);
 /* Writes the program of each candidate of the front into a folder `front` of the search. */

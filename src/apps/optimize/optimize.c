@@ -56,7 +56,8 @@ static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
 /* --- before ----------------------------------------------------------------------------------- */
 
 /* Reserves a part of the budget for the test: as much as the test needs, but at most half of the
- * budget. When the budget is larger than the whole search needs, the test gets its share of it. */
+ * budget. When the budget is larger than the whole search needs, the test gets a share of the
+ * budget that corresponds to its evaluations. */
 static void reserve(opt_search *z, const opt_estimate *e) {
     double test = 2 * (double)z->part[OPT_TEST].n, most = pdl_search_most(z);
     const struct {

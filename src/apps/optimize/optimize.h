@@ -81,7 +81,7 @@ typedef struct pdl_optimize_options {
     uint32_t jobs;
     pdl_session_options session; /* has the same meaning as in pdl_eval_options */
     const double *budget;        /* budget that candidates and the judge share; may be NULL */
-    /* receives each answer of a candidate that is a text; may be NULL */
+    /* receives each answer that is a text; may be NULL */
     void (*answered)(void *user, pdl_str text);
     void (*note)(void *user, const char *text); /* gets messages for the user; may be NULL */
     void (*tick)(void *user, const pdl_optimize_progress *p);

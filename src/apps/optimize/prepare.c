@@ -51,7 +51,8 @@ static pdl_session_options judge_options(const opt_search *z) {
 
 /* --- variables -------------------------------------------------------------------------------- */
 
-/* Returns the variables of the command line, and the values of those that vary; owned. */
+/* Returns the variables of the command line, with the candidate's values for the variables that
+ * vary; owned. */
 static pdl_val variables_of(const opt_search *z, const opt_candidate *c) {
     pdl_val d = pdl_is_dict(z->o->variables) ? pdl_keep(z->o->variables) : pdl_dict_new(4);
     for (size_t i = 0; i < z->places.n; i++) {

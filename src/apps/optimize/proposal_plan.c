@@ -17,8 +17,9 @@
 
 enum { FEWEST = 3, DEFAULT_PROPOSALS = 10, MAX_PROPOSALS = 1000, PROMPT_TOKENS = 700 };
 
-/* A proposal is evaluated on a few rows, together with the candidate from which it was made. If it
- * is better on these rows, it is evaluated on the rows for validation, too. */
+/* Returns the maximum number of evaluations for a proposal. It is evaluated on a few rows, together
+ * with the candidate from which it was made. If it is better on these rows, it is evaluated on the
+ * rows for validation, too. */
 static double rows_each(const opt_search *z) {
     return 2 * OPT_MINIBATCH + (double)z->part[OPT_VALIDATION].n;
 }

@@ -1,4 +1,4 @@
-/* records.h -- writes the files of a search that people and other programs may read. They have
+/* records.h -- writes the files of a search that people and other programs may read. The files have
  * [REDACTED] in place of keys. Private to optimize; experiment.c implements it.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -8,8 +8,8 @@
 
 #include "optimize/search.h"
 
-/* Makes the folder of the search, or uses that of the search that is continued. Errors: io; usage,
- * when the program or the table has changed since the search began. */
+/* Makes the folder of the search, or uses the existing folder when a search is continued. Errors:
+ * io; usage, when the program or the table has changed since the search began. */
 PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err);
 /* Writes a file of the folder. Error: io. */

@@ -36,7 +36,7 @@ typedef struct opt_place {
     bool is_free;
     opt_literal literal;
     pdl_val first; /* the value in the original program; owned */
-    bool is_tuned; /* its texts must contain the words of --require */
+    bool is_tuned; /* texts for this place must contain the words of --require */
 } opt_place;
 
 /* The score of a pair that was not evaluated yet, and the score of an answer that failed. Other
@@ -54,7 +54,7 @@ typedef struct opt_use {
 typedef struct opt_candidate {
     /* dict: name of a place -> value; other places have their original value; owned */
     pdl_val values;
-    /* the text of its program, owned; NULL means the text of the original program */
+    /* the text of the candidate's program, owned; NULL means the text of the original program */
     char *text;
     pdl_program *program; /* owned */
     pdl_code *code;       /* owned; NULL until it is needed */
@@ -63,7 +63,7 @@ typedef struct opt_candidate {
     float *scores;
     opt_use *uses; /* owned; NULL when `scores` is NULL */
     uint64_t evaluated, failed;
-    bool is_out; /* it is worse than the original on a row of --keep, and was excluded */
+    bool is_out; /* the candidate is worse than the original on a row of --keep, and was excluded */
     /* the place and reason of the first error, owned; NULL before an answer fails */
     char *first_error;
 } opt_candidate;
@@ -123,7 +123,7 @@ typedef struct opt_search {
     size_t listed;           /* number of candidates in candidates.jsonl */
     char *folder, *id; /* the folder of the experiment, owned; NULL before the folder exists */
     PDL_VEC(const char *) own; /* files that code must not see; borrowed; NULL-terminated */
-    char *cache;  /* a file in that folder, owned; NULL when the user has named another file */
+    char *cache;  /* a file in `folder`, owned; NULL when the user has named another file */
     size_t alive; /* number of candidates of the last evaluation, for the progress */
     size_t best;  /* the candidate with the best mean so far */
     uint64_t begun_ns, ticked_ns;
@@ -154,7 +154,7 @@ bool pdl_search_repeats_test(const opt_search *z, size_t from, size_t *row, size
 PDL_MUST bool pdl_search_read_rows(opt_search *z, pdl_err *err);
 /* Returns the columns of a row that the program may see; owned. */
 pdl_val pdl_search_question(const opt_search *z, size_t row);
-/* Appends the names of these columns. */
+/* Appends the names of the columns of a row that the program may see. */
 void pdl_search_put_columns(const opt_search *z, size_t row, pdl_val *list);
 /* Returns the right answer, borrowed. Returns absent without --expect. */
 pdl_vref pdl_search_right(const opt_search *z, size_t row);
@@ -185,8 +185,8 @@ typedef struct opt_estimate {
 } opt_estimate;
 PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
 
-/* demos.c. When e is the reply of a model call that succeeded, adds the call to a list of
- * {id, messages, answer}, which is in the order of the ids. */
+/* demos.c. When e is the reply of a model call that succeeded, adds the call to *trace, a list of
+ * {id, messages, answer} in the order of the ids. */
 void pdl_demo_take_event(pdl_val *trace, const pdl_event *e);
 /* Keeps an answer that was right, with its trace, as a demonstration. */
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace);
@@ -195,7 +195,7 @@ pdl_val pdl_demo_plain(pdl_vref v);
 /* Returns the trace without the numbers of its calls. */
 pdl_val pdl_demo_trace(pdl_vref trace);
 
-/* scoring.c. Returns the place (session, loop, budget) in which the runs of this file are made. */
+/* scoring.c. Returns the session, loop and budget with which the program `file` is run. */
 opt_stage pdl_search_stage_of(opt_search *z, pdl_session *s, pdl_str file);
 /* Adds the use of a run to the counts of the search. */
 void pdl_search_count(opt_search *z, const opt_end *how);

@@ -69,7 +69,8 @@ static bool ended(void *user, uint32_t at, pdl_step step, pdl_err *err) {
                    .calls = use.calls,
                    .tokens = use.completion + use.prompt};
     (void)err;
-    /* `end` may write both sums, so they are updated before it, and no run is counted twice */
+    /* `end` may write both sums, so the sums are updated before `end` is called, and no run is
+     * counted twice */
     *r->on->cost += use.cost;
     count_open(r, at);
     if (e && pdl_run_pool_is_spent(r->pool, e))

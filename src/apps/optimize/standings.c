@@ -65,8 +65,8 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
     size_t both[] = {candidate, than}, n = pdl_search_common(z, both, 2, OPT_VALIDATION);
     pdl_eval_bet b;
     if (candidate == than || among < 2) return false;
-    /* A candidate is not worse when `than` is above --at-most, because such a candidate cannot win.
-     * It is not worse when it uses less, either, because it may then be on the front. */
+    /* A candidate is not worse when `than` is above --at-most, because `than` cannot win then. A
+     * candidate that uses less is not worse, either, because it may be on the front. */
     const size_t *rows = z->part[OPT_VALIDATION].p;
     if (pdl_search_is_over(z, than, rows, n) || pdl_search_uses_more(z, than, candidate, rows, n))
         return false;

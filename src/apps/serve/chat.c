@@ -69,8 +69,8 @@ static void begin_pieces(work *w) {
 }
 
 /* Called when nothing was sent for a while. Begins the answer even without text, and keeps the
- * connection open. Usually an answer begins only with its first text, so that an error before it
- * can still set the status. */
+ * connection open. Usually an answer begins only with its first text, so that an earlier error can
+ * still set the status. */
 static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, pdl_pace_ms(SILENCE_MS), on_silence, w);

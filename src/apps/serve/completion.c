@@ -112,7 +112,7 @@ static pdl_val head(const work *w) {
     return pdl_dict_putz(d, "model", pdl_text(w->model->name));
 }
 
-/* Makes a choice. Takes logprobs. */
+/* Makes the object of a choice. Takes logprobs. */
 static pdl_val one_choice(const choice *c, pdl_str text, pdl_val logprobs, const char *finish) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "text", pdl_text(text));
     d = pdl_dict_putz(d, "index", pdl_int(c->index));

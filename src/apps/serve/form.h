@@ -12,7 +12,7 @@
 #include "serve/answer.h"
 
 typedef struct form {
-    const char *id; /* prefix of the ids of its answers */
+    const char *id; /* prefix of the ids of answers in this form */
     /* Stores the request as a chat in *asked: a dict with messages and the other fields, owned;
      * body is borrowed. Returns false when the request was refused. The function is NULL when the
      * body is a chat already. */
@@ -26,8 +26,9 @@ typedef struct form {
     pdl_code *(*code)(const work *w);
     /* The functions for an answer in pieces. begin is called before the first text, text for more
      * text, end when a choice has ended, and finish when all choices have ended. extra is called
-     * for parts that are not text (a sink's extra, effect.h), and before the end of a choice for
-     * everything that was not sent yet. extra is NULL when the form has no place for such parts. */
+     * for parts that are not text (`extra` of a sink in effect.h). It is also called before the end
+     * of a choice, for all such parts that were not sent yet. extra is NULL when the form has no
+     * place for such parts. */
     void (*begin)(work *w, pdl_buf *out);
     void (*text)(choice *c, pdl_str text, pdl_buf *out);
     void (*extra)(choice *c, pdl_vref extra, pdl_buf *out);
@@ -60,7 +61,7 @@ void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
 void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code,
                          pdl_buf *out);
 /* Returns the use of the model calls that all choices made: {prompt_tokens, completion_tokens,
- * total_tokens}. The first two have the names that the form gives them. */
+ * total_tokens}. prompt and completion are the names of the first two. */
 pdl_val pdl_serve_form_usage(const work *w, const char *prompt, const char *completion);
 /* Makes the whole answer of a form with `choices`. It has the members of head (taken), a list of
  * choices, and the usage. `one` makes each choice from an answer. Error: a choice has no answer. */

@@ -10,8 +10,9 @@
 
 typedef struct record {
     uint64_t began_ns;
-    const route *route;         /* NULL when the path is unknown */
-    const pdl_served *model;    /* NULL when no model was named, or it does not exist */
+    const route *route; /* NULL when the path is unknown */
+    /* NULL when no model was named, or the named model does not exist */
+    const pdl_served *model;
     int64_t prompt, completion; /* tokens */
     char id
         /* x-request-id: the id that the client sent, if it is safe to display, or else a new one */

@@ -30,7 +30,7 @@ static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
 static const struct {
     const char *prefix; /* prefix of the ids of items of this kind */
     const char *growth; /* the events are "response.X.delta" and "response.X.done" */
-    const char *whole;  /* the field in which the second event has the whole text */
+    const char *whole;  /* the field of "response.X.done" that has the whole text */
     bool has_parts;
 } words[] = {
     [ITEM_MESSAGE] = {"msg", "output_text", "text", true},

@@ -89,7 +89,7 @@ static void step_one(pdl_serve *s, work *w) {
     pdl_serve_works_move_last(&s->going, w);
     pdl_serve_chat_step(w);
     if (s->going.last == w)
-        w->computes = pdl_serve_chat_is_ready(w); /* its run can continue without waiting */
+        w->computes = pdl_serve_chat_is_ready(w); /* the request can continue without waiting */
 }
 
 /* Gives turns to the requests that are runnable. Returns true when one of these requests can

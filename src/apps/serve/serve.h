@@ -30,7 +30,7 @@ typedef struct pdl_served {
  * the server. */
 typedef struct pdl_serve_options {
     pdl_session *session;
-    const pdl_served *models; /* there are n_models of them, with different names */
+    const pdl_served *models; /* the n_models programs, whose names differ */
     size_t n_models;
     const char *host; /* address to listen on */
     uint16_t port;    /* 0 means any free port */

@@ -29,7 +29,7 @@ typedef enum { ITEM_MESSAGE, ITEM_REFUSAL, ITEM_REASONING, ITEM_CALL } response_
 typedef struct response_item {
     response_item_kind kind;
     pdl_buf text;     /* the text so far; for a call, its arguments */
-    pdl_val logprobs; /* a list: logprobs of its tokens */
+    pdl_val logprobs; /* the list of the logprobs of the tokens */
     pdl_val id, name; /* id and name of a call */
     pdl_val done;     /* the complete item; absent while it grows */
 } response_item;
@@ -74,8 +74,8 @@ typedef struct work {
     int64_t created;
     bool stream, wants_usage;
     bool begun;    /* the answer in pieces has begun */
-    bool late;     /* its time limit has passed */
-    bool computes; /* its last turn ended although its run could continue */
+    bool late;     /* the time limit of the request has passed */
+    bool computes; /* the last turn ended although a run could continue */
     struct work *prev, *next;
 } work;
 

@@ -1,8 +1,8 @@
 /* stored_responses.c -- stores responses and their messages in a ring; see stored_responses.h. The
  * oldest response is dropped when there are too many, or when they are too large together. A
- * conversation that continues another one shares the messages of that one. But each is counted with
- * all its messages, so the real size is smaller than the sum. A response that a client removes
- * leaves an empty place, which counts until it is the oldest.
+ * conversation that continues another one shares the messages of the earlier one. But each
+ * conversation is counted with all its messages, so the real size is smaller than the sum. A
+ * response that a client removes leaves an empty place, which counts until it is the oldest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -27,7 +27,7 @@ typedef enum {
 
 typedef struct pdl_box {
     uint32_t parent;     /* number of the box around this one; for the root, its own number */
-    uint32_t first;      /* number of its first child */
+    uint32_t first;      /* number of the first child */
     uint32_t n_children; /* the children have the numbers from `first` on */
     uint32_t depth;      /* the root has depth 0 */
     pdl_vref block;      /* the block in the trace: a dict; borrowed */

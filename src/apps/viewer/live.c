@@ -25,7 +25,7 @@
 #include "base/banned.h"
 
 typedef struct live_box {
-    uint32_t id, parent, depth, n; /* n is the number of its children so far */
+    uint32_t id, parent, depth, n; /* n is the number of the box's children so far */
     uint32_t fiber, file;
     struct live_box *up;    /* the box that was the innermost box of its fiber before this one */
     const pdl_block *block; /* the block, borrowed from a program that is kept alive */

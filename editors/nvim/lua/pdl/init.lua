@@ -37,7 +37,7 @@ function M.start(buffer, options)
   return id
 end
 
--- Runs words in a terminal below.
+-- Runs a list of words as a command, in a terminal below.
 local function terminal(words, cwd)
   vim.cmd("botright new")
   if vim.fn.has("nvim-0.11") == 1 then
@@ -47,8 +47,8 @@ local function terminal(words, cwd)
   end
 end
 
--- What lenses ask for: the server says which command line that is. The arguments of a function are asked for; the server
--- writes the program that calls it.
+-- Runs the command of a lens. The server returns the command line. For a function, the user is asked for the arguments,
+-- and the server writes a program that calls the function.
 local function command(pdl)
   return function(cmd, context)
     local argument = vim.deepcopy(cmd.arguments[1])

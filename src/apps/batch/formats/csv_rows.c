@@ -2,9 +2,9 @@
  * the columns.
  *
  * Cells may contain line breaks (base/csv_read.h), so a small state machine finds the end of a row;
- * it reads each byte once, even when the bytes arrive in pieces. A row with one of these mistakes
- * is broken, and its content is never guessed: a quote that is not closed, text after a closing
- * quote, too few or too many cells.
+ * it reads each byte once, even when the bytes arrive in pieces. A row is broken, and its content
+ * is never guessed, when it has a quote that is not closed, text after a closing quote, or too few
+ * or too many cells.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static csv_state after(csv_state s, char c, char separator) {
     return s == AFTER_QUOTE ? AFTER_QUOTE : IN_PLAIN;
 }
 
-/* Returns true when a CR alone ends the row, as it ended the header. In other files a CR is a part
+/* Returns true when a CR alone ends the row. When it did not end the header alone, a CR is a part
  * of a cell. *wait: the next byte has not been read yet. */
 static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     if (rest.p[i] != '\r' || v->state == IN_QUOTED || (v->rows.columns.n && !v->cr)) return false;

@@ -128,8 +128,8 @@ static bool find_types(reader *r, const char *from, pdl_err *err) {
 }
 
 /* Types that DuckDB does not have and reads as other types. mark: the letter that put_schema_of
- * writes for the type, or 'x', which add_part finds itself. When lossy is set, the program gets
- * another value or name; otherwise only a Parquet output has another type. */
+ * writes for the type, or 'x' when add_part finds the type itself. When lossy is set, the program
+ * gets another value or name; otherwise only a Parquet output has another type. */
 static const struct {
     char mark;
     bool lossy;
@@ -419,7 +419,7 @@ static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     return ok;
 }
 
-/* The ways to make columns of rows. Each way accepts rows that the previous way has refused. */
+/* The ways to make columns from rows. Each way accepts rows that the previous way has refused. */
 typedef struct parquet_how {
     bool arrow; /* the Arrow schema of the input is written, too */
     /* the columns of a Parquet input keep their types; other columns get the types of
@@ -431,7 +431,7 @@ static const how ways[] = {{.arrow = true, .typed = true}, {.typed = true}, {0},
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static bool is_text_column(const pdl_batch_output *s, size_t i) {
-    /* the last two are the columns `error` and `place` */
+    /* the last two columns are `error` and `place` */
     return i + 1 == s->columns.n || i + 2 == s->columns.n;
 }
 
@@ -548,7 +548,7 @@ static bool on_metadata(void *user, pdl_str text) {
     return !pdl_base64_read(text, out);
 }
 
-/* Finds the metadata of the input under this key; returns false when there is none. */
+/* Finds the metadata that the input has under `key`. Returns false when there is none. */
 static bool find_metadata(duck *d, const pdl_batch_output *s, const char *key, pdl_buf *out,
                           pdl_err *err) {
     pdl_buf sql = PDL_BUF;

@@ -257,8 +257,8 @@ static int estimate(batcher *b) {
     return code;
 }
 
-/* Returns what an interrupt says before the first row. Reading the program and the table may take
- * long. */
+/* Returns the text that is printed when a signal arrives before the first row. Reading the program
+ * and the table may take long. */
 static const char *words_before_rows(const batcher *b) {
     char *journal = pdl_batch_output_journal(&b->o.output);
     bool continues = journal && pdl_file_kind_of(journal) != PDL_FILE_NONE;
@@ -270,7 +270,8 @@ static const char *words_before_rows(const batcher *b) {
 static int run_batch(batcher *b) {
     pdl_err err = {0};
     pdl_batch_totals t;
-    const char *words = words_before_rows(b); /* asked now, because the batch makes the journal */
+    /* computed now, because the batch makes the journal */
+    const char *words = words_before_rows(b);
     b->signals = pdl_cli_watch_signals(pdl_session_loop(b->session), on_signal, b);
     bool ok = pdl_batch_run(&b->o, &t, &err);
     int code = exit_code(&t, ok, &err);
@@ -313,7 +314,7 @@ static int run_program(batcher *b) {
     return code;
 }
 
-/* Refuses requests to read standard input, because it is the table or all rows share it, and
+/* Refuses requests to read standard input, which is the table, or which all rows share. Refuses
  * requests to write files, because many rows would write them at the same time. When the block is
  * in the program itself, the batch is refused before the first row; this function refuses the
  * requests of included or called files. */
@@ -352,7 +353,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
     if (code) {
         pdl_free(out);
         pdl_free(journal);
-        return 2; /* the exit code is not 1, which would mean that rows were begun */
+        return 2; /* not 1, because the exit code 1 would mean that rows were begun */
     }
     if (a->given[OPT_provider_batch]) {
         b->o.provider = pdl_batch_provider_new();

@@ -58,8 +58,8 @@ static const struct {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-/* Returns the form that was requested, the last one when none was requested, and N_FORMS when
- * several were requested. */
+/* Returns the index of the requested form; the index of the last form when none was requested;
+ * N_FORMS when several were requested. */
 static size_t form_of(const arguments *a) {
     size_t form = N_FORMS - 1, given = 0;
     for (size_t i = 0; i < N_FORMS; i++)

@@ -111,7 +111,7 @@ static bool is_same_place(pdl_vref a, pdl_vref b) {
            pdl_int_of(pdl_dict_getz(a, "line")) == pdl_int_of(pdl_dict_getz(b, "line"));
 }
 
-/* Prints one line for all iterations of a map that wait at the same place. */
+/* Appends one line for all iterations of a map that wait at the same place. */
 static void put_unknown(pdl_vref list, pdl_buf *out) {
     if (pdl_list_len(list)) PDL_PUT(out, "not known:\n");
     for (size_t i = 0, next; i < pdl_list_len(list); i = next) {
@@ -248,8 +248,8 @@ static pdl_val multiply(pdl_val notes, int64_t n) {
     return pdl_dict_putz(notes, "particles", pdl_int(n));
 }
 
-/* Appends the report about the beginnings that the calls share, as far as these are known before
- * the run. */
+/* Appends the report about the beginnings that the calls share, as far as the beginnings are known
+ * before the run. */
 static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes, pdl_buf *out) {
     static const char *const unknown[] = {"not_known", "not_reached", "not_done"};
     pdl_val r = pdl_prefix_report(prefix);

@@ -486,7 +486,8 @@ static bool read_inputs(const arguments *a, repl *r, pdl_err *err) {
 static void converse(repl *r) {
     pdl_buf entry = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     struct sigaction act = {.sa_handler = on_interrupt},
-                     /* this is without SA_RESTART, so that a signal ends the reading of a line */
+                     /* the handler has no SA_RESTART, so that a signal ends the reading of a
+                      * line */
         before;
     sigaction(SIGINT, &act, &before);
     if (pdl_tty_is(STDIN_FILENO))

@@ -296,7 +296,7 @@ static int run_shown(runner *r, pdl_str text) {
     return code;
 }
 
-/* Returns the errno of a path that cannot become a file; 0 when it probably can. */
+/* Returns an errno value when the path cannot become a file; 0 when it probably can. */
 static int why_unwritable(const char *path) {
     struct stat st;
     if (stat(path, &st) == 0) return S_ISDIR(st.st_mode) ? EISDIR : 0;

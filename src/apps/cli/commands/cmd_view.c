@@ -47,7 +47,7 @@ typedef struct shower {
     pdl_viewer *viewer;
     /* the file that leads a browser to the page; owned; NULL when there is no such file */
     char *opened;
-    pdl_timer *late; /* runs while the browser that was started has not opened the page */
+    pdl_timer *late; /* runs until the browser has opened the page */
     bool stopped;
 } shower;
 
@@ -157,8 +157,8 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     return ok && (!given || pdl_cli_run_again_open(s->a, path, file, text, &s->again, err));
 }
 
-/* Returns the path of a durable run that is named by its id or its file; NULL when it names no
- * durable run. Owned. */
+/* Returns the path of the durable run whose id or file is `name`, owned. Returns NULL when there is
+ * no such run. */
 static char *durable_path(pdl_str name) {
     pdl_err ignored = {0};
     char *path = NULL;
@@ -353,8 +353,8 @@ static void on_typed(void *user, int events) {
     if (n > 0) print_address(user);
 }
 
-/* Prints the address when the browser does not come. The program that was started may have found no
- * browser, and then it ends without a word. */
+/* Prints the address when the browser has not opened the page. The program that was started may
+ * have found no browser, and then it ends without a word. */
 static void on_late(void *user) {
     shower *s = user;
     s->late = NULL;

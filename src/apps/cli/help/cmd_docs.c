@@ -3,9 +3,9 @@
  * sections that have the most words are listed.
  *
  * Words in a heading weigh more than words in a text, and a text weighs more when the words are a
- * larger part of it. A word that many sections have weighs less. A word that most sections have,
- * such as "how" or "a", may be missing in a section. The section that the glossary names for a word
- * of other tools comes first.
+ * larger part of it. A word weighs less when many sections have it. A section may lack a word that
+ * most sections have, such as "how" or "a". The section that the glossary names for a word of other
+ * tools comes first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,7 @@ typedef struct query_words {
     PDL_VEC(sought) v;
     size_t sections;     /* the number of sections in the manual */
     size_t rare;         /* the number of words that a section must have */
-    manual_place called; /* where the glossary leads from the whole query */
+    manual_place called; /* the section that the glossary names for the whole query */
 } query_words;
 
 /* Divides the operands into words at blanks. */

@@ -92,8 +92,8 @@ static pdl_str now_called(const command *c, pdl_str name) {
     return (pdl_str){0};
 }
 
-/* Names that options have in the reference's command of the same kind, in the specification, and in
- * the commands beside this one. A user must write such a name in full. */
+/* Names that options have in the reference's command, in the specification, or in other commands of
+ * pdl. A user must write such a name in full. */
 static const struct {
     int (*run)(const arguments *a);
     const char *name;

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_SHOWN = 60 }; /* number of bytes of a value that a message shows at most */
+enum { MAX_SHOWN = 60 }; /* maximum number of bytes of a value that a message shows */
 
 /* Adds the variables of a mapping to *vars, in which they replace variables of the same names.
  * what: the option, for the message. */

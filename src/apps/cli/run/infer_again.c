@@ -1,6 +1,6 @@
 /* infer_again.c -- pdl resume of a durable inference: runs the same command again with its journal,
- * which has the answers of all its particles, stored by the lineage of each particle. A changed
- * program is refused, because its particles would not find these answers.
+ * which has the answers of all particles, stored by their lineages. A changed program is refused,
+ * because its particles would not find these answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +12,9 @@
 
 #include "base/banned.h"
 
-/* The members of the options in the journal that have the words and the seed. The seed is stored
- * separately. A seed that the user gave is also among the words, and is sent to models. */
+/* The journal stores options as a dict. These are its members with the words and with the seed. The
+ * seed is stored separately. A seed that the user gave is also among the words, and is sent to
+ * models. */
 #define WORDS "infer"
 #define SEED  "infer-seed"
 

@@ -1,9 +1,9 @@
 /* python_check.c -- asks Python whether code compiles; see python_check.h. One interpreter serves
- * all files of a check, and is started for the first block of code. Each line that is sent to it is
- * a text of code, as JSON. Each line of the answer is a list: the reason why the code does not
- * compile or null, the line, the names that it reads and never sets, and whether `result` is never
- * set. The interpreter runs isolated (-I), so that it imports no file from the folder of the
- * program.
+ * all files of a check, and is started for the first block of code. Each line that is sent to the
+ * interpreter is a text of code, as JSON. Each line of the answer is a list with four items: the
+ * reason why the code does not compile, or null; the line; the names that the code reads and never
+ * sets; whether `result` is never set. The interpreter runs isolated (-I), so that it imports no
+ * file from the folder of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,9 +18,9 @@
 
 #include "base/banned.h"
 
-/* The interpreter's program. 0x2000 is PyCF_ALLOW_TOP_LEVEL_AWAIT: code blocks may await. Code that
- * makes names in other ways than by writing them (import *, exec, globals()), or that catches a
- * missing name, has no undefined names; code that may raise or end the process need not set
+/* The interpreter's program. 0x2000 is PyCF_ALLOW_TOP_LEVEL_AWAIT: code blocks may await. No
+ * undefined names are reported for code that makes names without writing them (import *, exec,
+ * globals()), or that catches a missing name. Code that may raise or end the process need not set
  * `result`. In a run, the names that the module `site` adds exist, too. */
 static const char script[] =
     "import ast, builtins, json, symtable, sys, warnings\n"

@@ -37,7 +37,8 @@ static bool make_place(recorded *r, pdl_err *err) {
     return true;
 }
 
-/* Returns the arguments with which the file would be a durable run. */
+/* Returns the arguments of the durable run that is made from the recording. *file is the
+ * program. */
 static arguments arguments_of(const arguments *a, const recorded *r, pdl_str recording,
                               pdl_str *file) {
     arguments own = *a;

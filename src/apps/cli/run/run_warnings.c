@@ -1,9 +1,9 @@
 /* run_warnings.c -- prints problems of a program before it runs.
  *
- * On a terminal, runs and servers print them before they begin. Standard error that is no terminal
- * is often a log, which only gets the errors that the run is certain to meet, and the mistakes with
- * which a run succeeds with a wrong result. --check=warn prints the other problems there, too. The
- * check takes less time than printing.
+ * On a terminal, runs and servers print them before they begin. When standard error is no terminal,
+ * it is often a log. A log only gets the errors that the run is certain to meet, and the mistakes
+ * with which a run succeeds with a wrong result. --check=warn prints the other problems there, too.
+ * The check takes less time than printing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,9 +24,9 @@ static bool wants_warnings(const arguments *a) {
            (a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn"));
 }
 
-/* Returns true for problems that no message of the run can show: a text is where an expression was
- * meant, so the run takes the wrong branch, or prints the wrong value, and ends well; or what fails
- * is tried again without end. */
+/* Returns true for problems that no message of the run can show. Either a text is where an
+ * expression was meant, and the run takes a wrong branch or prints a wrong value, without an error.
+ * Or a failing part is tried again without end. */
 static bool is_silent_mistake(const pdl_diag *d) {
     static const char *const rules[] = {"literal-condition", "loop-text", "case-text",
                                         "function-text", "retry-type"};

@@ -133,8 +133,8 @@ static bool enter_home(const char *path, pdl_str text, pdl_err *err) {
     return ok;
 }
 
-/* Reads the state of a search and enters the working folder of its command, whose file .env may
- * have the keys that the state refers to. */
+/* Reads the state of a search, and enters the working folder of its command. The file .env in that
+ * folder may have the keys that the state refers to. */
 static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), filled = PDL_BUF, name = PDL_BUF;
     pdl_buf_putf(&name, "%s/" PDL_SEARCH_STATE, folder);
@@ -148,7 +148,7 @@ static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* Removes the options that do not have this bit. */
+/* Removes the options without the bit `kept`. */
 static void keep_only(arguments *a, opt_resume kept) {
     size_t n = 0;
     for (int id = 0; id < OPT_COUNT; id++) {

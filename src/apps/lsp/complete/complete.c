@@ -558,8 +558,8 @@ static void complete_place(lsp_completer *c, bool is_value) {
         complete_value(c, p);
 }
 
-/* Returns true when the word `jinja` is near the cursor. In code of this language, expressions have
- * other delimiters. */
+/* Returns true when the word `jinja` is near the cursor. In a code block with `lang: jinja`,
+ * expressions have other delimiters. */
 static bool near_jinja(pdl_str text, size_t off) {
     pdl_str around = pdl_str_sub(text, off > 4096 ? off - 4096 : 0, off + 512);
     return pdl_str_find(around, PDL_STR("jinja"), 0) != PDL_NOT_FOUND;

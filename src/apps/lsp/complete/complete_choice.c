@@ -1,6 +1,6 @@
 /* complete_choice.c -- proposes the values of an enum where one is expected: in an argument of a
- * call, or in a pattern of `match`. It uses the type that hover shows for the parameter or for the
- * matched value.
+ * call, or in a pattern of `match`. The type is the one that hover shows for the parameter or for
+ * the matched value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -89,9 +89,8 @@ static size_t find_whole(pdl_str at, pdl_str word) {
     return quoted;
 }
 
-/* Finds the words that are between two ' in a message and that the text at the mark contains, too.
- * A message may quote text that contains the character ', so the text between any two neighbouring
- * quotes counts. */
+/* Finds the words that a message quotes and that the text at the mark contains, too. A quoted text
+ * may itself contain the character ', so the text between any two neighbouring quotes counts. */
 static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     size_t n = 0, from = pdl_str_find(message, PDL_STR("'"), 0);
     while (from != PDL_NOT_FOUND && n < MAX_WORDS) {

@@ -1,9 +1,9 @@
 /* doc_text.h -- the text of an open file, and positions in it. Private to lsp.
  *
- * Clients count characters in UTF-16 units unless they agreed to UTF-8, and lines by any of LF, CR
- * LF and CR. The server counts bytes. The text is kept with LF line ends, because trees are read
- * from this form and have its offsets. Other line ends change only offsets, and no position of the
- * client.
+ * Clients count characters in UTF-16 units, or in bytes when they agreed to UTF-8. Their lines end
+ * with LF, CR LF or CR. The server counts bytes. The text is kept with LF line ends, because trees
+ * are read from this form and have its offsets. Other line ends change only offsets, and no
+ * position of the client.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

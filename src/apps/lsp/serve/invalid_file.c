@@ -18,9 +18,12 @@
 #include "base/banned.h"
 
 enum {
-    MAX_LINE = 2000,   /* bytes of a line that are examined before the damage, and after it */
-    MAX_ATTEMPTS = 30, /* parts of a text without a meaning that are found at most */
-    MAX_WORK = 1500000 /* bytes that are read in all attempts, before the last one */
+    /* maximum number of bytes of a line that are examined before the damage, and after it */
+    MAX_LINE = 2000,
+    /* maximum number of parts without a meaning that are removed, and of mistakes that are
+     * handled */
+    MAX_ATTEMPTS = 30,
+    MAX_WORK = 1500000 /* no attempt begins after this number of bytes was read */
 };
 
 typedef PDL_VEC(pdl_ytree_note) notes_vec;
@@ -62,8 +65,8 @@ static size_t word_end(const pdl_buf *text, size_t at) {
     return at;
 }
 
-/* Takes a part that has no meaning, such as an unknown tag or an alias without an anchor, out of
- * the text: the word there, or the whole line when that word is not enough. */
+/* Removes from the text a part that has no meaning, such as an unknown tag or an alias without an
+ * anchor. Removes the word there, or the whole line when that word is not enough. */
 static bool take_out(pdl_buf *text, uint32_t at) {
     lsp_span line = lines_of(pdl_buf_str(text), at, at);
     return blank(text, at, word_end(text, at)) || blank(text, line.start, line.end);
@@ -93,7 +96,7 @@ static void add_fault(rest *r, const pdl_err *err) {
 }
 
 /* Reads the nodes of a text. Parts that have no meaning are left out and noted. Returns NULL when
- * that is not possible. */
+ * the text cannot be read. */
 static const pdl_node *read_nodes(pdl_arena *a, pdl_str name, pdl_buf *text, rest *r) {
     name = pdl_arena_str(a, name);
     for (int i = 0; i < MAX_ATTEMPTS; i++) {
@@ -113,7 +116,7 @@ static const pdl_node *read_nodes(pdl_arena *a, pdl_str name, pdl_buf *text, res
     return NULL;
 }
 
-/* Reads the text. Returns false, and leaves r->program as it is, when that is not possible. */
+/* Reads the text. When that is not possible, returns false and leaves r->program as it is. */
 static bool read_text(rest *r, pdl_str name, pdl_buf *text) {
     pdl_program *p = pdl_program_new();
     bool ok;
@@ -168,7 +171,7 @@ static bool is_missed(const rest *r, const rest *before, lsp_span line) {
     return notes_before(r->tree, line.start) > notes_before(before->tree, line.start);
 }
 
-/* Puts back what there was before a line was left out. */
+/* Restores the text and the state from before a line was left out. */
 static void undo(rest *r, const rest *before, pdl_buf *text, lsp_span line) {
     if (r->program != before->program) pdl_program_drop(r->program);
     r->program = before->program;
@@ -193,8 +196,9 @@ static uint32_t opened_at(const pdl_ytree *t, const pdl_ytree_note *note) {
     return from;
 }
 
-/* Leaves out the line of a mistake, or all of the item in which it is, and reads the text again, if
- * that is of use. */
+/* Leaves out the line of a mistake, if no other lines belong to it, and reads the text again. With
+ * `all`, leaves out the whole item that contains the mistake. When the rest has new errors,
+ * restores everything. */
 static void leave_out(rest *r, pdl_str name, pdl_buf *text, pdl_ytree_note note, bool all) {
     const rest before = *r;
     pdl_str had = r->src->text;

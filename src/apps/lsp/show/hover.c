@@ -78,7 +78,7 @@ static bool hover_variable(hoverer *h) {
 typedef struct field_at {
     size_t at; /* offset of the cursor in the text */
     const pdl_xnode *found;
-    size_t base; /* offset at which its expression begins in the text */
+    size_t base; /* offset at which the expression of `found` begins in the text */
 } field_at;
 
 /* Returns the end of the name of a member, which is before the quote and the bracket of

@@ -10,7 +10,7 @@
 /* A name at bytes [from, to) of the code. */
 typedef struct lsp_pyname {
     size_t from, to;
-    /* when the name is that of an argument, the function that is called; empty when a value is
+    /* when the name is an argument's name in a call, the called function; empty when a value is
      * read */
     pdl_str callee;
 } lsp_pyname;

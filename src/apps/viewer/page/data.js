@@ -136,8 +136,8 @@ export class ServedRun {
     return this.ask(`origin/${id}`);
   }
 
-  // Returns the items of the document that fit the query, {items, total}. Each is a list: its number and the numbers of
-  // the items around it, innermost first.
+  // Returns the items of the document that fit the query, {items, total}. Each item is returned as a list: its number
+  // and the numbers of the items around it, innermost first.
   findItems(query) {
     return this.ask(`find?${new URLSearchParams(query)}`);
   }
@@ -221,7 +221,8 @@ function unshared(x, values) {
   return Object.fromEntries(Object.entries(x).map(([k, y]) => [k.replace(/^@/, ""), unshared(y, values)]));
 }
 
-// Completes a box of a page that is one file: gives it its whole place, and the text that only its details contain there.
+// Completes a box of a page that is one file: gives the box its whole place, and the text that such a page has only in
+// the details of the box.
 function complete(box, _, list) {
   if (box.place?.startsWith(".")) box.place = (list[box.parent]?.place ?? "") + box.place; // the boxes before this one have their whole places already
   const result = box.text === undefined ? box.members.find((m) => m.name === "pdl__result") ?? box.members.find((m) => m.name === "msg") : null;
@@ -240,7 +241,7 @@ export class EmbeddedRun {
   }
 
   // Returns one of the lists of the first screen, which a long document has before its items (first_lists.h); null when
-  // this is not one of them.
+  // the list is not one of the first lists.
   early(list, from, n) {
     const x = this.first[`${list}/${from}`];
     return x && (x.items.length >= n || from + x.items.length >= x.total) ? { ...x, items: x.items.slice(0, n) } : null;

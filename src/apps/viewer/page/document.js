@@ -83,8 +83,9 @@ export class DocumentView extends Marks {
     this.fillOutline();
   }
 
-  // Closes works until the printed text begins on the first screen. When the text goes beyond the screen, shortens the
-  // program lines beside each row to the height of the row. Scrolls to a failure that is not in view.
+  // Closes items that are works until the printed text begins on the first screen. When the text goes beyond the
+  // screen, shortens the program lines beside each row to the height of the row. Scrolls to a failure that is not in
+  // view.
   fit() {
     const papers = [...this.article.querySelectorAll(".row > .paper, .row > .loop")];
     const heads = [...this.article.querySelectorAll(".work-head[aria-expanded=true]")];
@@ -219,8 +220,8 @@ export class DocumentView extends Marks {
     });
   }
 
-  // Returns the definitions of the functions that this work called as tools and that called something themselves. They
-  // are items of the set-up.
+  // Returns the definitions of the functions that this work called as tools, when these functions called something
+  // themselves. The definitions are items of the set-up.
   async toolsIn(item) {
     const isTool = (x) => x.shape === "tool" && x.inside && x.id > item.id && x.id <= item.id + (item.inside ?? 0);
     const names = new Set([...this.items.values()].filter(isTool).map((x) => x.name));
@@ -310,7 +311,8 @@ export class DocumentView extends Marks {
     this.address("");
   }
 
-  // Handles a press. Below a piece or the number of a call, it shows how that was made; pressed again, this is closed.
+  // Handles a press. A press on a piece, or on the number of a call, opens a panel below it, which shows how it was
+  // made. The next press closes the panel.
   async press(target) {
     if (target.closest(".close")) {
       const button = this.opened?.button;

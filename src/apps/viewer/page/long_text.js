@@ -6,7 +6,7 @@ import { content, jsonTree, markdown } from "./text.js";
 
 const LINES = 24; // a long text first shows this many lines
 const MAX_ROWS = 200; // a list with more objects is shown as a tree
-const SPARED = 6; // a text with fewer lines than this after its first lines is shown whole
+const SPARED = 6; // a text is shown whole when fewer lines than this follow its first lines
 const BRIEF = { characters: 600, lines: 8, spared: 100 }; // limits for a text inside a line; when fewer than `spared` characters are left, all are shown
 const MARKS = /^#{1,6} \S|^ *[-*+] \S|^ *\d+[.)] \S|^```|^> \S|\*\*\S[^*\n]*\*\*/m;
 

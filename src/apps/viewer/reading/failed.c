@@ -36,7 +36,7 @@ static const char *body_of(const pdl_box *loop) {
     return pdl_box_is_kind(loop, "map") ? "map" : NULL;
 }
 
-/* Returns the value that a variable of `for` had in the round of the loop in which box i is. */
+/* Returns the value that a variable of `for` had in the round that contains box i. */
 static pdl_vref loop_value(const pdl_reading *r, const pdl_box *loop, uint32_t i, pdl_str name) {
     pdl_vref all = pdl_box_loop_lists(loop);
     pdl_vref list = pdl_is_dict(all) ? pdl_dict_gets(all, name) : pdl_absent();

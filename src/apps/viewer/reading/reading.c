@@ -338,7 +338,7 @@ static bool at_line_start(const walk *w) {
     return !w->r->text.len || w->typed || ends_line(pdl_buf_str(&w->r->text));
 }
 
-/* Visits a box that prints once more, after the items that are due were shown. printed: how many
+/* Visits box i again to print its text, after the items that are due were shown. printed: how many
  * bytes of its text were printed already. */
 static void visit_again(walk *w, uint32_t i, size_t printed) {
     w->again = i + 1;
@@ -346,8 +346,8 @@ static void visit_again(walk *w, uint32_t i, size_t printed) {
     push(w, i, true)->one = true;
 }
 
-/* Notes what the box showed while its text was made, since that comes before the text. Returns
- * false when the box showed nothing, or was visited again. */
+/* Puts what the box showed while its text was made before that text. Returns false when the box
+ * showed nothing, or was visited again. */
 static bool shows_first(walk *w, uint32_t i) {
     if (!digest_of(w, i)->shown || w->again == i + 1) return false;
     put_shown(w, i, true);

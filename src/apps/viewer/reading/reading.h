@@ -34,10 +34,11 @@ typedef enum {
 typedef struct pdl_item {
     pdl_shape shape;
     pdl_maker maker;
-    uint32_t box;    /* number of the box that the item is about */
-    uint32_t parent; /* number of the item around it; its own number when there is none */
-    uint32_t depth;  /* how many items are around it */
-    uint32_t end;    /* number of the next item that is not inside this one */
+    uint32_t box; /* number of the box that the item is about */
+    /* number of the item around this item; the item's own number when there is none */
+    uint32_t parent;
+    uint32_t depth; /* how many items are around this item */
+    uint32_t end;   /* number of the next item that is not inside this one */
     /* number of a turn, round or row, from 1; for a setup, loop or map, the number of its parts */
     uint32_t number;
     size_t from, to;   /* the text of a piece, as offsets into the printed text */
@@ -69,7 +70,7 @@ typedef struct pdl_reading {
     uint32_t *item_of;
     /* the name by which users refer to the run: a file or an id; may be empty. Borrowed */
     pdl_str name;
-    pdl_arena *arena;           /* holds the names */
+    pdl_arena *arena;           /* nothing is allocated from it */
     pdl_comparison *comparison; /* never NULL */
 } pdl_reading;
 

@@ -47,7 +47,7 @@ typedef struct pdl_many_runs {
     pdl_str title, text;
     const char *name; /* the name of the table */
     bool not_ended;   /* there may be more runs later */
-    uint64_t runs;    /* how many runs there were; 0 when that is the number of rows */
+    uint64_t runs;    /* how many runs there were; 0 when each row is one run */
 } pdl_many_runs;
 
 /* Makes the document. Takes table. */

@@ -53,8 +53,8 @@ static void put_said(pdl_vref record, pdl_buf *out) {
     if (feedback.n) pdl_buf_putf(out, "%s%.*s", is_there(score) ? ": " : "\n\n", PDL_FMT(feedback));
 }
 
-/* Adds the columns of the verdict. They are before the others, which may be long, because a narrow
- * window shows only the first ones. */
+/* Adds the columns of the verdict. These columns come first, because a narrow window shows only the
+ * first columns, and the other columns may be long. */
 static void put_verdict(pdl_run_table *t, pdl_vref record) {
     static const char *const verdict[] = {"score", "right"};
     for (size_t i = 0; i < sizeof verdict / sizeof verdict[0]; i++) {
