@@ -139,7 +139,7 @@ def test_prose(folder, monkeypatch):
 
 # a comment, and the sentences that a reader judges
 DRAWN = [("a.c -- see a.h. It reads. SPDX-License-Identifier: Apache-2.0", []), ("a.c -- see a.h. It reads the file. Then it ends.", ["It reads the file.", "Then it ends."]),
-         ("--- one part ---", []), ("Returns e.g. one. `x` is two more. no end here", ["Returns e.g. one.", "`x` is two more. no end here"]), ("NOLINT: not one of these", []), ("bytes", [])]
+         ("--- one part ---", []), ("Returns e.g. one. `x` is two more. no end here", ["Returns e.g. one.", "`x` is two more. no end here"]), ("NOLINT: not one of these", []), ("noqa: E402, F401", []), ("bytes", [])]
 
 
 COMMENTED = [  # a file, its text, and its comments with their parts
