@@ -5,9 +5,10 @@
  *     pdl_task *task = pdl_task_start(engine, program, NULL, &error);
  *     if (pdl_task_wait(task, -1) == PDL_TASK_DONE) result = pdl_task_result(task, &error);
  *
- * An engine holds settings and the handlers of the host program; a program is loaded text and may
- * be run many times; a task is one run of it. All are opaque and are released with their _free, in
- * any order, because an object that is still used lives on. NULL may be passed to _free.
+ * An engine holds settings and the handlers of the host program. A program is loaded text and may
+ * be run many times. A task is one run of a program. All three are opaque. Each has a function
+ * _free; the order of these calls does not matter, because an object that is still used lives on.
+ * NULL may be passed to _free.
  *
  * Errors. Functions that can fail take `pdl_error **error` last. It may be NULL. On failure they
  * return false, NULL or PDL_TASK_FAILED and set *error, which the caller releases with
@@ -20,8 +21,8 @@
  *
  * Threads. An engine, everything made from it, and values belong to one thread at a time; different
  * engines may run in different threads. pdl_task_wake is the one function for other threads. There
- * is no global state except the allocator. Making a task makes the process ignore SIGPIPE if
- * nothing handles it.
+ * is no global state except the allocator. When a task is made and SIGPIPE has its default action,
+ * the process begins to ignore SIGPIPE.
  *
  * Structures of options: set `size` to sizeof of the structure and everything else to zero, then
  * the options that are wanted.
@@ -57,8 +58,8 @@ PDL_API const char *pdl_version(void);
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* Only the library makes errors (see pdl_error_new); a later version may add members at the end. No
- * string is NULL: an unknown string is "". */
+/* A host program makes errors with pdl_error_new alone, because a later version may add members at
+ * the end. No string is NULL: an unknown string is "". */
 typedef struct pdl_error {
     /* "usage", "syntax", "schema", "expression", "type", "code", "rate_limit", ... */
     const char *kind;
@@ -85,8 +86,8 @@ PDL_API pdl_error *pdl_error_new(const char *kind, const char *message);
 /* --- values ------------------------------
  *
  * A pdl_value is a handle of a value: drop every handle that a function returned. Handles are
- * independent: adding to a list through one handle is not visible through another. Constructors
- * copy. */
+ * independent: adding to a list through one handle is not visible through another. Texts, items and
+ * numbers that are passed in are copied. */
 
 typedef enum pdl_kind {
     PDL_KIND_NONE, /* the value does not exist: the handle is NULL */
@@ -119,8 +120,8 @@ PDL_API pdl_value *pdl_value_dict(void);
 /* Makes an integer of any size from its digits in base 10 or 16, after an optional '-'. Returns
  * NULL for anything else. */
 PDL_API pdl_value *pdl_value_int_text(const char *digits, int base);
-/* Makes a date of "2024-01-31", "2024-01-31T10:00:00", with fractions of a second and "+01:00"
- * after it. Returns NULL when there is no such date. */
+/* Makes a date from a text such as "2024-01-31" or "2024-01-31T10:00:00". A time may have fractions
+ * of a second, and an offset such as "+01:00" after it. Returns NULL when there is no such date. */
 PDL_API pdl_value *pdl_value_date(const char *text);
 /* pdl_value_ints makes a list of integers at once. pdl_value_tuple makes a tuple from the items of
  * a list. */
@@ -136,13 +137,13 @@ PDL_API void pdl_value_drop(pdl_value *v); /* v may be NULL */
  * argument is NULL, or the key is not UTF-8. */
 PDL_API bool pdl_value_push(pdl_value *v, const pdl_value *item);
 PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item);
-/* Sets an entry under a key of another type: scalars, dates, bytes and tuples of these, or texts
- * that contain NULs. Returns false also for a value that cannot be a key. */
+/* Sets an entry under a key that need not be a C string: a scalar, a date, bytes, a tuple of these,
+ * or a text that contains NULs. Returns false also when `key` cannot be a key. */
 PDL_API bool pdl_value_put_at(pdl_value *v, const pdl_value *key, const pdl_value *item);
 
 PDL_API pdl_kind pdl_value_kind(const pdl_value *v);
-/* These return false when v is of another kind, or when the integer does not fit; *out is then
- * unchanged. get_float also accepts integers. */
+/* The three functions below return false when v is of another kind, or when the integer does not
+ * fit. *out is then unchanged. pdl_value_get_float also accepts integers. */
 PDL_API bool pdl_value_get_bool(const pdl_value *v, bool *out);
 PDL_API bool pdl_value_get_int(const pdl_value *v, int64_t *out);
 PDL_API bool pdl_value_get_float(const pdl_value *v, double *out);
@@ -153,16 +154,16 @@ PDL_API const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes);
 /* Returns the number of bytes of a text, the number of items of a list, or of entries of a dict.
  * Returns 0 for other kinds. */
 PDL_API size_t pdl_value_len(const pdl_value *v);
-/* These return a new handle. pdl_value_at returns the i-th item of a list or the i-th value of a
- * dict, pdl_value_key_at the i-th key of a dict, and pdl_value_get the value under a key. They
- * return NULL when the item or the key does not exist. */
+/* The three functions below return a new handle. pdl_value_at returns the i-th item of a list or
+ * the i-th value of a dict, pdl_value_key_at the i-th key of a dict, and pdl_value_get the value
+ * under a key. They return NULL when the item or the key does not exist. */
 PDL_API pdl_value *pdl_value_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_key_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_get(const pdl_value *v, const char *key);
-/* Walks through a list, dict or set: *i is 0 and *key, *item are NULL at first. Returns true with
- * the next item in *item and its key in *key, which may be NULL for lists; the next call uses the
- * handles again. Returns false at the end, when both are dropped and NULL. A caller that stops
- * before the end drops both.
+/* Walks through a list, dict or set. Before the first call, *i is 0, and *key and *item are NULL.
+ * Returns true with the next item in *item and its key in *key; each call uses the two handles
+ * again. For lists, `key` may be NULL. Returns false at the end; both handles are then dropped, and
+ * set to NULL. A caller that stops before the end drops both handles.
  *
  *     size_t i = 0;
  *     pdl_value *key = NULL, *item = NULL;
@@ -192,8 +193,9 @@ PDL_API pdl_context_form pdl_value_context_form(const pdl_value *v);
 /* Returns the parts as a list of contexts. Returns NULL unless the context is dependent or
  * independent. */
 PDL_API pdl_value *pdl_value_context_parts(const pdl_value *v);
-/* Makes a context of parts: a list of contexts and messages (dicts with role and content). Error:
- * expression, when a part is neither a context nor a message. */
+/* Makes a context. `parts` is a list of contexts and messages (dicts with role and content). When
+ * `independent` is true, the parts do not see each other. Error: expression, when a part is neither
+ * a context nor a message. */
 PDL_API pdl_value *pdl_value_context(const pdl_value *parts, bool independent, pdl_error **error);
 
 /* The origins of a value (docs/manual/policies.md). A value that a run returns has origins. The
@@ -209,8 +211,8 @@ PDL_API pdl_origins pdl_value_origins(const pdl_value *v);
  * from `from`. Returns false when an argument is NULL. */
 PDL_API bool pdl_value_add_origins(pdl_value *v, const pdl_value *from);
 /* Does the same for a value `from` of another engine, `source`, before v becomes an input of a task
- * of `engine`. Labels that policies named keep their names. source may be NULL, when another thread
- * uses it: these labels are then left out. */
+ * of `engine`. Labels that policies have defined keep their names. When another thread uses the
+ * engine `source`, it must be NULL here; labels of policies are then left out. */
 PDL_API bool pdl_engine_add_origins(pdl_engine *engine, pdl_value *v, const pdl_engine *source,
                                     const pdl_value *from);
 
@@ -219,10 +221,10 @@ PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 
 /* Errors: syntax, limit (nesting). */
 PDL_API pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error);
-/* Returns the part of a JSON text that is certain while the text is still arriving, for answers
- * that are shown while they stream. `text` is the text that has arrived so far. Later calls with
- * more text only extend the result: texts and lists grow, dicts get keys. Returns NULL while
- * nothing is certain. */
+/* Returns the part of a JSON text that is already certain. It is used to show an answer while the
+ * answer streams. `text` is the text that has arrived so far. Later calls with more text only
+ * extend the result: texts and lists grow, dicts get keys. Returns NULL while nothing is
+ * certain. */
 PDL_API pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes);
 /* Writes JSON as a text value. indent is the number of spaces for each level; 0 means that the text
  * has one line. Error: type when a part of v cannot be expressed in JSON. */
@@ -243,12 +245,12 @@ typedef struct pdl_engine_options {
      * `shared` for all tasks together. 0 means 64. */
     unsigned jobs;
     void *user; /* passed to the callback `note` */
-    /* Called when a loaded program uses old forms of the language. text is a note about these, a
-     * line without its end. The library does not call this after pdl_engine_free, and the function
-     * must not free the engine. NULL means that notes are dropped. */
+    /* Called when a loaded program uses old forms of the language. `text` is a note about the old
+     * forms: one line, without a line break. The library does not call this after pdl_engine_free,
+     * and the function must not free the engine. NULL means that notes are dropped. */
     void (*note)(void *user, const char *text, size_t n_bytes);
     bool shared; /* all tasks share one loop and its connections: see pdl_engine_step */
-    /* defaults for the options of tasks that have these names */
+    /* defaults for the task options of the same names */
     const char *prices, *timeout;
     double max_rps, max_tokens_per_minute;
     /* The sandbox of code blocks, commands and tool servers: "code", or a file with a profile
@@ -258,9 +260,9 @@ typedef struct pdl_engine_options {
     const char *sandbox;
     /* a machine without namespaces is accepted: Landlock, seccomp and limits suffice */
     bool sandbox_process;
-    /* Policies that decide where values may go: files, or names of built-in policies, besides those
-     * of PDL_POLICY and of the program. An approval that they require is a request of the kind
-     * approval. */
+    /* Files with policies, or names of built-in policies. A policy decides where values may go. The
+     * policies of PDL_POLICY and of the program apply as well. When a policy requires an approval,
+     * the host program gets a request of the kind approval. */
     const char *const *policies;
     size_t n_policies;
     bool no_sandbox; /* no sandbox is used even if PDL_SANDBOX is set */
@@ -272,21 +274,21 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
 /* Works as pdl_value_drop for a value that a task or program of this engine returned: its memory
  * returns to the engine at once. Many large results are dropped faster this way. v may be NULL. */
 PDL_API void pdl_engine_drop_value(pdl_engine *engine, pdl_value *v);
-/* Returns in *out whether a policy of the engine or of PDL_POLICY has a rule for this sink ("code",
- * "command", ...). Errors: usage when the sink does not exist, and the errors of reading the
- * policies. */
+/* Sets *has to whether a policy of the engine or of PDL_POLICY has a rule for this sink ("code",
+ * "command", ...). Returns false on an error. Errors: usage when the sink does not exist, and the
+ * errors of reading the policies. */
 PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has,
                                  pdl_error **error);
 
 /* --- what the host program answers itself ------------------------------
  *
  * A program asks the outside for things: a model call, the run of a code block, a line of input ...
- * A handler takes over requests of a kind whose subject begins with a prefix ("" is all). When
- * several handlers fit, the request goes to the handler with the longest prefix. When prefixes are
- * equal, it goes to the handler that was registered last.
+ * A handler takes over the requests of one kind whose subject begins with a prefix; every subject
+ * begins with "". When several handlers fit, the request goes to the handler with the longest
+ * prefix. When prefixes are equal, it goes to the handler that was registered last.
  *
- * See docs/manual/embedding.md for the requests. Kinds, subjects, requests (field?: it may
- * be missing) and answers:
+ * See docs/manual/embedding.md for the requests. Each row has the kind, the subject, the request
+ * and the answer. A field with a question mark may be missing.
  *
  *   - model: its name; {model, platform, messages, parameters, schema, stream, processor?,
  *     parsed?}; text, {content, ...} with what an assistant's message may have (tool_calls ...) and
@@ -322,18 +324,20 @@ PDL_API bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char 
 PDL_API const pdl_value *pdl_request_data(const pdl_request *request);
 /* Returns true when the task does not wait for the answer any more. */
 PDL_API bool pdl_request_is_cancelled(const pdl_request *request);
-/* Sends a piece of a streamed answer: text of a model, output of code. The answer still has the
- * whole text. */
+/* Sends a piece of a streamed answer: text of a model, or output of code. The final answer must
+ * still contain the whole text of a model. */
 PDL_API bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes);
 /* Sends the answer; the caller keeps the handle. An answer of a form that does not fit becomes an
  * error of the program. */
 PDL_API void pdl_request_answer(pdl_request *request, const pdl_value *answer);
-/* Sends the answer to a request of kind code, and a dict with the new values of the variables that
- * the code changed in place (a list that it appended to), or NULL. */
+/* Answers a request of kind code with `result`. `changed` is a dict with the new values of the
+ * variables that the code changed in place, such as a list to which it appended. `changed` may be
+ * NULL. */
 PDL_API void pdl_request_answer_code(pdl_request *request, const pdl_value *result,
                                      const pdl_value *changed);
 /* Reports a failure: kind is one of the kinds of errors, such as "rate_limit"; NULL or an unknown
- * kind means "runtime". message says what happened. Programs see it in `fallback` and `retry`. */
+ * kind means "runtime". message says what happened. A program can handle the failure with
+ * `fallback` and `retry`. */
 PDL_API void pdl_request_refuse(pdl_request *request, const char *kind, const char *message);
 /* Reports a failure with the classes of an exception: the class and then its bases, as in "A,B,C".
  * `retry: {exceptions: ...}` compares these classes. */
@@ -341,12 +345,12 @@ PDL_API void pdl_request_raise(pdl_request *request, const char *kind, const cha
                                const char *message);
 
 /* Passes the request to the next handler that fits, and to the library when no handler is left.
- * Releases the request as an answer does. */
+ * The request is then released, as after an answer. */
 PDL_API void pdl_request_decline(pdl_request *request);
 
 /* Makes a value of a function of the host program. A program gets it among its inputs, and
  * expressions call it: ${ name(1, key=2) }. The data of its requests is {args: [...], kwargs:
- * {...}}; any value is an answer. Returns NULL when an argument is NULL. */
+ * {...}}; the answer may be any value. Returns NULL when an argument is NULL. */
 PDL_API pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user);
 /* Works as pdl_value_function, with a destructor. release (may be NULL) is called once with `user`,
  * when no handle and no run has the value any more. It is called on the thread that released the
@@ -360,18 +364,18 @@ PDL_API void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn);
 /* --- objects of the host program ------------------------------
  *
  * An object of the host program travels through programs by reference and is the same object when
- * it comes back. Expressions use it through the functions below, all of which may be NULL: then the
- * program gets an error of PDL ("'Hive' object is not iterable").
+ * it comes back. Expressions use the object through the functions below. Each of them may be NULL:
+ * an expression that needs it then fails with an error of PDL ("'Hive' object is not iterable").
  *
- * Functions that get a request answer it as handlers do, at once or later. An answer of NULL to
- * `attribute` or `item` means "not found"; then the other function of these two is called with the
- * same name. All other functions answer at once; on failure they return false or NULL and may set
- * *error (pdl_error_new). The functions are called on the thread that uses the engine or the value,
- * inside of functions of the library. They may make and read values, but may not step or wait for
- * the task that calls them. Their arguments live for the call, unless a request holds them
- * (pdl_request_data: {op, object, ...}). */
+ * Functions that get a request answer it as handlers do, at once or later. For `attribute` and
+ * `item`, the answer NULL means "not found"; the other function of the two is then called with the
+ * same name. Functions without a request return their result at once. On failure they return false
+ * or NULL and may set *error (pdl_error_new). The functions are called on the thread that uses the
+ * engine or the value, inside of functions of the library. They may make and read values, but may
+ * not step or wait for the task that calls them. The arguments live only during the call. Those of
+ * a request live as long as the request (pdl_request_data: {op, object, ...}). */
 
-/* The traits of objects that the tests of templates ask for (`x is callable`). */
+/* The traits of objects for which templates have tests, such as `x is callable`. */
 typedef enum pdl_object_trait {
     PDL_OBJECT_CALLABLE = 1,
     PDL_OBJECT_ITERABLE = 2,
@@ -382,9 +386,9 @@ typedef enum pdl_object_trait {
 
 typedef struct pdl_object_ops {
     size_t size;
-    /* Returns the name of the object's type, such as "Hive", which is copied, and sets the traits.
-     * Called once, when the value is made. When the function is NULL, the name is "object", and the
-     * traits are those of the functions that are set. */
+    /* Returns the name of the object's type, such as "Hive", and sets the traits. The name is
+     * copied. Called once, when the value is made. When the function is NULL, the name is "object",
+     * and the traits are those of the functions that are set. */
     const char *(*type_name)(void *object, unsigned *traits);
     void (*attribute)(void *object, const char *name, pdl_request *request); /* x.name */
     void (*item)(void *object, const pdl_value *key, pdl_request *request);  /* x[key] */
@@ -396,9 +400,10 @@ typedef struct pdl_object_ops {
                         const pdl_value *kwargs, pdl_request *request);
     /* The answer is a list of the items. */
     void (*iterate)(void *object, pdl_request *request);
-    /* Every other operation, as a dict: {op: "binary", operator, left, right, negated?}, {op:
-     * "unary", operator, object}, {op: "slice", object, args: [from, to, step]}, {op: "filter",
-     * name, args, kwargs, operator?}. The object is one of the operands, or inside of one. */
+    /* Performs every other operation. `operation` is a dict: {op: "binary", operator, left, right,
+     * negated?}, {op: "unary", operator, object}, {op: "slice", object, args: [from, to, step]},
+     * {op: "filter", name, args, kwargs, operator?}. The object is one of the operands, or inside
+     * of one. */
     void (*operate)(void *object, const pdl_value *operation, pdl_request *request);
     /* returns false when the object has no length */
     bool (*length)(void *object, size_t *out);
@@ -428,9 +433,9 @@ PDL_API pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_err
 PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                    const char *name, pdl_error **error);
 /* Loads a program from a tree of dicts, lists, texts and other data, as pdl_program_tree returns
- * it. Lines in messages are those of its YAML text (pdl_value_to_yaml, pdl_program_text);
- * error->path is the part of the tree. Further error: usage, for a function or an object in the
- * tree. */
+ * it. Line numbers in messages refer to the YAML text of the tree (pdl_value_to_yaml,
+ * pdl_program_text). error->path names the part of the tree that is wrong. Errors: syntax, schema,
+ * and usage when the tree contains a function or an object. */
 PDL_API pdl_program *pdl_load_value(pdl_engine *engine, const pdl_value *tree, const char *name,
                                     pdl_error **error);
 PDL_API void pdl_program_free(pdl_program *program);
@@ -454,8 +459,8 @@ PDL_API pdl_value *pdl_check_program(pdl_engine *engine, const pdl_program *prog
 
 /* Returns the requests that the program would send to models with these inputs, without sending
  * them. The result is the output of `pdl explain --json` (docs/manual/calls.md). inputs is a dict,
- * or NULL. allow names the actions that are really executed, some of
- * "code,command,read,write,input,tool"; NULL allows no action. Functions and objects among the
+ * or NULL. `allow` names the actions that are executed nevertheless: some of
+ * "code,command,read,write,input,tool". NULL allows no action. Functions and objects among the
  * inputs are used. Errors: usage, and those of a run. */
 PDL_API pdl_value *pdl_explain(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
                                const char *allow, pdl_error **error);
@@ -463,12 +468,13 @@ PDL_API pdl_value *pdl_explain(pdl_engine *engine, pdl_program *program, const p
 /* Returns the JSON Schema of the language. */
 PDL_API pdl_value *pdl_schema_of_language(void);
 /* Returns the functions, filters and tests of expressions under the headings of
- * docs/manual/builtins.md. The result is a dict of dicts, name -> {parameters, doc}. */
+ * docs/manual/builtins.md. The result is a dict with an entry for each heading. The value of an
+ * entry is a dict name -> {parameters, doc}. */
 PDL_API pdl_value *pdl_builtins_of_language(void);
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* The text that a run sends to task_options.text while it runs. */
+/* Says what a run sends to task_options.text or task_options.message while it runs. */
 typedef enum pdl_output {
     PDL_OUTPUT_NONE,   /* only the text that the program prints itself */
     PDL_OUTPUT_RESULT, /* the result, as it arrives */
@@ -503,27 +509,28 @@ typedef struct pdl_report {
 /* Makes a run durable, so that it survives the end of its process (docs/manual/durable-runs.md). */
 typedef struct pdl_task_durable {
     size_t size;
-    /* The id of a run in the folder of runs ($PDL_RUNS), or the path of a file: a text with a
-     * slash. */
+    /* The id of a run in the folder of runs ($PDL_RUNS), or the path of a file. A text with a slash
+     * is a path. */
     const char *run;
     /* When it is set, an existing run continues. Otherwise a new run begins, and an existing run is
      * an error. */
     bool resume;
     /* this is faster, but the run survives only the end of the process, and not a power cut */
     bool process_only;
-    /* A `read` without a line ends the run with an error of kind "parked", and so does an approval
-     * that the run cannot get. pdl_runs_answer answers the question, and then the run can be
+    /* When a `read` gets no line, or when the run cannot get an approval, the run ends with an
+     * error of kind "parked". pdl_runs_answer answers the question, and then the run can be
      * resumed. */
     bool park;
     bool provisional; /* `text` gets pieces of answers before they are stored */
-    /* resume: blocks of Python code may run again, to restore the state of the interpreter */
+    /* with `resume`: blocks of Python code may run again, to restore the state of the
+     * interpreter */
     bool rebuild;
-    /* resume: a request that differs from the recorded one ends the run with an error */
+    /* with `resume`: a request that differs from the recorded one ends the run with an error */
     bool changed_fails;
     bool take_over; /* resume: the run continues even when another process may still own it */
-    /* resume: decides about actions that began and were not finished. The actions at the places of
-     * `again` ("all": at any place) are executed again; the actions of `skip` ("PLACE=JSON") get
-     * this result. */
+    /* With `resume`: what happens to actions that began and were not finished. The actions at the
+     * places in `again` are executed again; the place "all" means every place. An entry
+     * "PLACE=JSON" of `skip` gives the action at PLACE the result JSON. */
     const char *const *again, *const *skip;
     size_t n_again, n_skip;
 } pdl_task_durable;
@@ -532,8 +539,8 @@ typedef struct pdl_task_options {
     size_t size;
     const pdl_value *inputs; /* dict of variables; may be NULL */
     pdl_output output;
-    const char *record; /* write a journal into this new file */
-    const char *replay; /* answers every request from this journal, and sends nothing */
+    const char *record; /* a journal is written into this new file */
+    const char *replay; /* this journal answers every request, and nothing is sent */
     bool trace;         /* keeps the data for pdl_task_trace */
     bool blocks;        /* reports blocks and fields as well */
     /* passed to the callbacks; they may cancel the task, but must not step it or wait for it */
@@ -563,9 +570,9 @@ typedef struct pdl_task_options {
     /* Called once, with `user`, when the task has ended. The step, wait or cancel that notices the
      * end calls it. It may read the result of the task, and may free the task. */
     void (*done)(void *user, pdl_task *task);
-    /* The task has a separate loop, connections and rates even if options.shared is set. So
-     * callbacks of other tasks of the engine may step it and wait for it; those tasks wait
-     * meanwhile. */
+    /* The task has a separate loop, connections and rates even if options.shared is set. So a
+     * callback of another task of the engine may step this task and wait for it; the other task
+     * waits meanwhile. */
     bool alone;
     /* Makes the run durable; borrowed for the call. With `resume` the inputs come from the journal.
      * Inputs of the same name replace the recorded inputs, like -d of `pdl resume`. `text`,
@@ -594,8 +601,8 @@ typedef struct pdl_task_options {
  * Errors: usage, io, replay, config (an invalid table of prices). */
 PDL_API pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program,
                                  const pdl_task_options *options, pdl_error **error);
-/* Cancels the open requests of the task. Inside of a callback of the task, it is freed when the
- * callback has returned. */
+/* Frees the task and cancels its open requests. When a callback of the task calls this, the task is
+ * freed after the callback has returned. */
 PDL_API void pdl_task_free(pdl_task *task);
 
 /* Runs the parts of the task that need not wait. A program with an event loop steps again when the
@@ -606,8 +613,8 @@ PDL_API pdl_state pdl_task_step(pdl_task *task);
 PDL_API pdl_state pdl_task_wait(pdl_task *task, int timeout_ms);
 /* Ends the run with an error of kind "interrupt". Callbacks may call this. */
 PDL_API void pdl_task_cancel(pdl_task *task);
-/* Ends the wait of pdl_task_wait soon, which then checks for answers and continues. Any thread and
- * signal handlers may call this. */
+/* Makes pdl_task_wait check for answers soon, before it waits again. Any thread and signal handlers
+ * may call this. */
 PDL_API void pdl_task_wake(pdl_task *task);
 
 PDL_API pdl_state pdl_task_state(const pdl_task *task);
@@ -641,8 +648,9 @@ PDL_API int pdl_engine_deadline_ms(const pdl_engine *engine);
  * for a task that was freed. */
 PDL_API void *pdl_engine_current_user(const pdl_engine *engine);
 
-/* The functions below are for a task whose state is PDL_TASK_DONE. For other tasks they fail with
- * an error of kind usage, or with the error of the run. They return new handles. */
+/* pdl_task_result, pdl_task_variables, pdl_task_messages and pdl_task_context are for a task whose
+ * state is PDL_TASK_DONE. For other tasks they fail with an error of kind usage, or with the error
+ * of the run. They return new handles. */
 PDL_API pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error);
 /* Among the variables, `pdl_context` is the context, `stdlib` is the library, and `pdl_usage` is
  * the result of pdl_task_usage. The program defines all other variables. */
@@ -669,7 +677,7 @@ PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
 /* --- functions of programs ------------------------------
  *
  * A function that a program has defined is a value among its variables, or its result. It can be
- * called as long as a handle of it exists, also when the task has ended, by tasks of the same
+ * called as long as a handle of it exists, even after the task has ended, but only in the same
  * engine. */
 
 /* Starts a call: a task that yields the result of the function. args is a list, and kwargs is a
@@ -679,8 +687,9 @@ PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
 PDL_API pdl_task *pdl_value_call(pdl_engine *engine, const pdl_value *function,
                                  const pdl_value *args, const pdl_value *kwargs,
                                  const pdl_task_options *options, pdl_error **error);
-/* Returns the declaration of a program's function for models: {type: function, function: {name,
- * description, parameters: JSON Schema}}. Returns NULL for every other value. */
+/* Returns the declaration of a program's function, in the form in which models get it: {type:
+ * function, function: {name, description, parameters: JSON Schema}}. Returns NULL for every other
+ * value. */
 PDL_API pdl_value *pdl_value_signature(const pdl_value *v);
 
 /* Starts a task, waits for its end, and returns its result. inputs may be NULL. */
@@ -715,20 +724,21 @@ PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p
                                void (*release)(void *p));
 /* Sets what the library does when memory runs out, for the whole process.
  *
- * No allocation inside of the library fails halfway. Instead, fn is called with the number of
+ * When an allocation inside of the library gets no memory, fn is called with the number of
  * requested bytes, on the requesting thread. It may release memory of the host program (caches, a
  * reserve kept for this) and return true. The allocation is then tried again, as often as fn
  * returns true. When it returns false, or fn is NULL, a program that is running ends with an error
- * of kind "limit" and its place. Every run keeps two megabytes aside for that. When no program
- * runs, or these two megabytes are not enough, the process prints `pdl: error: out of memory (N
- * bytes asked for)` on standard error, with the place of the block if there is one. Then it ends
- * with exit(1): functions registered with atexit run, child processes of the library are killed,
- * and output files and journals keep what was written completely. So fn is also the place for final
- * steps, such as saving work.
+ * of kind "limit" that names a place of the program. Every run keeps two megabytes aside for that.
+ * When no program runs, or these two megabytes are not enough, the process prints `pdl: error: out
+ * of memory (N bytes asked for)` on standard error, with the place of the block if there is one.
+ * Then it ends with exit(1): functions registered with atexit run, child processes of the library
+ * are killed, and output files and journals keep what was written completely. So fn is also the
+ * place for final steps, such as saving work.
  *
  * fn must not leave by longjmp or an exception and must not use pdl_ functions, because the library
- * is in the middle of an operation. A host that must not end limits what programs may use (jobs,
- * limits of the language, see docs/manual/embedding.md), or runs engines in a separate process.
+ * is in the middle of an operation. A host process that must not end should limit what programs may
+ * use (jobs, limits of the language, see docs/manual/embedding.md), or run engines in a separate
+ * process.
  *
  * A program that asks for far too much (a text over 2 GiB, 'x' * 10**12) does not run out of
  * memory: it ends with an error of kind "limit". This and pdl_set_allocator also direct the memory

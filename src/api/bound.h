@@ -23,9 +23,9 @@ typedef struct pdl_bound_options {
  * A number that has no bound is null, and no_bound says why. Owned. */
 pdl_val pdl_program_bound(const pdl_program *p, const pdl_bound_options *o);
 
-/* Returns the models without a price, in all branches and in the modules that a check has read: a
- * list of {model, file, line}, with the first place of each. A name or price that only a run shows
- * is not reported. The budget is not used. Owned. */
+/* Returns a list of {model, file, line}: the models without a price, each with its first place. All
+ * branches count, and so do the modules that a check has read. A model whose name or price only a
+ * run shows is not in the list. o->budget is not used. Owned. */
 pdl_val pdl_program_unpriced(const pdl_program *p, const pdl_bound_options *o);
 
 #endif

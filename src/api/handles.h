@@ -29,15 +29,15 @@ void pdl_codes_free(pdl_code_cache *c);
 pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace);
 void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace);
 
-/* Appends the part of the tree that contains a place ("text[1].model"). Appends nothing when the
- * source is not a tree. */
+/* Appends the path of the part of the tree that contains `loc`, such as "text[1].model". Appends
+ * nothing when the source of `loc` is not a tree. */
 void pdl_api_put_part(pdl_loc loc, pdl_buf *out);
-/* Returns a program without errors; NULL when it has errors. from_tree says whether the text was
- * made from a tree of values. */
+/* Returns the loaded program; NULL when it has errors, or when `name` is not UTF-8. from_tree says
+ * whether the text was made from a tree of values. */
 pdl_program *pdl_api_load(pdl_engine *engine, const char *text, size_t n, const char *name,
                           bool from_tree, pdl_error **error);
 
-/* Settings and handlers; the tasks of an engine keep it alive. */
+/* Settings and handlers. The tasks of an engine keep the engine alive. */
 struct pdl_engine {
     uint32_t refs;
     uint32_t jobs;
@@ -55,11 +55,11 @@ struct pdl_engine {
     /* numbers of labels for all runs of the engine, because runs exchange values */
     pdl_label_names labels;
     pdl_val library;      /* the standard library; absent until it is used */
-    pdl_program *calling; /* runs a function for pdl_value_call; NULL until it is needed */
+    pdl_program *calling; /* the program that pdl_value_call runs; NULL until it is needed */
     pdl_code_cache *codes;
     char *timeout, *prices; /* owned; "" when no timeout was given */
     pdl_rate_limits rates;
-    /* memory of small objects, which every function of the engine enters (base/pool.h) */
+    /* memory of small objects; functions of the engine make it the current pool (base/pool.h) */
     pdl_pool *pool;
     PDL_VEC(pdl_str) paths;         /* owned texts */
     PDL_VEC(pdl_str) policies;      /* owned texts */
@@ -113,7 +113,8 @@ struct pdl_task {
 /* Makes t the current task: the engine now calls the callbacks of t. Returns the previous task,
  * which the caller restores. */
 pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t);
-/* Sets the state of the task from the step of its run. The end of the run is reported once. */
+/* Sets the state of the task from `step`, the result of the last step of its run. Reports the end
+ * of the run once. */
 void pdl_task_settle(pdl_task *t, pdl_step step);
 void pdl_task_release(pdl_task *t);
 
@@ -128,12 +129,12 @@ void pdl_task_close_durable(pdl_task *t); /* Called after the session of the tas
 
 /* --- turns.c: the tasks of an engine with options.shared -------------------------------------- */
 
-/* Stores in *out the session that the next task shares; NULL when tasks share none. */
+/* Stores in *out the session that the next task shares; NULL when tasks share no session. */
 PDL_MUST bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err);
 void pdl_turns_add(pdl_engine *e, pdl_task *t);
 void pdl_turns_remove(pdl_engine *e, pdl_task *t);
-/* Steps all tasks until t has ended, or until timeout_ms have passed. When t is NULL, all tasks
- * must have ended. */
+/* Steps all tasks until t has ended (until all have ended when t is NULL), or until timeout_ms have
+ * passed. */
 void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms);
 void pdl_turns_close(pdl_engine *e);
 

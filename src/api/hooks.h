@@ -1,7 +1,7 @@
 /* hooks.h -- the world in which handlers of the host program answer effects. Private to api.
  *
- * Answers are kept until poll, so that a handler may answer inside its call, inside any other
- * callback, or between two steps.
+ * Answers are kept until the world is polled, so that a handler may answer inside its call, inside
+ * any other callback, or between two steps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,9 +35,10 @@ typedef struct pdl_hooks_options {
 pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o, void (*other)(void *user, pdl_effect *e),
                                void *user);
 
-/* Delivers the answers that were given. Returns true when it has delivered an answer. */
+/* Delivers the answers and pieces that the host program has given. Returns true when there was
+ * one. */
 bool pdl_hooks_deliver(pdl_world *w);
-/* Returns true when there is an answer to deliver. */
+/* Returns true when there is an answer or a piece to deliver. */
 bool pdl_hooks_are_ready(const pdl_world *w);
 
 #endif

@@ -13,7 +13,8 @@
  * protocol. */
 PDL_MUST bool pdl_host_answer(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
                               pdl_err *err);
-/* Returns the reply to a code effect whose `result` is v. */
+/* Returns the reply to an effect of kind code. v is the value of `result`, and all_pieces is the
+ * output that was streamed. */
 pdl_val pdl_host_answer_of_code(pdl_vref v, pdl_str all_pieces);
 
 /* Returns the kind of error with this name; runtime for NULL and for an unknown name. */

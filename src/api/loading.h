@@ -8,8 +8,8 @@
 #include "lang/program.h"
 
 /* Sets the error of a program that has errors. The place of the error must outlive the program, so
- * its source is copied into arena. When the program does not respect the schema, *errors is an
- * owned list of lines. */
+ * the source of the place is copied into arena. When the program does not respect the schema,
+ * *errors is an owned list of lines. */
 void pdl_program_failed(pdl_arena *arena, const pdl_program *p, pdl_val *errors, pdl_err *err);
 
 #endif

@@ -9,8 +9,8 @@
 #include "api/session.h"
 #include "policy/policy.h"
 
-/* Appends the text of the policy default, careful or strict, in the form in which a run of this
- * session would use it. Errors: usage (no such policy), io. */
+/* Appends the text of a built-in policy (default, careful or strict), in the form in which a run of
+ * this session would use it. Errors: usage (no such policy), io. */
 PDL_MUST bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *text,
                                           pdl_err *err);
 
@@ -28,9 +28,9 @@ PDL_MUST bool pdl_session_policies(const pdl_session *s, const pdl_program *p, p
 /* Returns a list of texts that identifies the policies of this session. Owned. */
 pdl_val pdl_session_policy_digests(const pdl_session *s);
 
-/* Receives a `sandbox` of a block of p that cannot be enforced, because of the machine or of the
- * surrounding profile. pdl_session_check_profiles calls this function. With `all`, it is also
- * called for blocks that have a fallback. */
+/* pdl_session_check_profiles calls this function for each block of p whose `sandbox` cannot be
+ * enforced, because of the machine or of the surrounding profile. With `all`, blocks that have a
+ * fallback are reported, too. */
 typedef void pdl_profile_problem_fn(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str text);
 void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
                                 pdl_profile_problem_fn *report, void *user);

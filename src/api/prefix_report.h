@@ -22,16 +22,16 @@ pdl_prefix *pdl_prefix_new(bool causes);
 void pdl_prefix_free(pdl_prefix *p); /* p may be NULL */
 
 /* Returns the sink for the next run. model is a world of pdl_model_world_new, which writes the
- * requests. model and prices are borrowed until the report; prices may be NULL. */
+ * requests. model and prices are borrowed until pdl_prefix_report; prices may be NULL. */
 pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices);
 
 /* Returns how many percent of a call's request an earlier call shares at the beginning; -1 when no
  * earlier call begins in the same way. */
 int pdl_prefix_share(const pdl_prefix *p, uint32_t effect);
 
-/* Returns the report of the last run, {calls, total} (docs/manual/calls.md), before its session is
- * freed. Calls of earlier runs are not reported, but later calls may share a beginning with them.
- * Owned. */
+/* Returns {calls, total}, the report of the last run (docs/manual/calls.md). Called before the
+ * session of that run is freed. Calls of earlier runs are not reported, but later calls may share a
+ * beginning with them. Owned. */
 pdl_val pdl_prefix_report(pdl_prefix *p);
 
 #endif

@@ -17,13 +17,13 @@
 
 typedef struct pdl_rerun pdl_rerun;
 
-/* An answer that replaces the recorded one, for the question of the block at this place. */
+/* An answer of the user that replaces the recorded answer of the block at this place. */
 typedef struct pdl_rerun_answer {
     pdl_str place, text;
 } pdl_rerun_answer;
 
-/* The changes for one run. Everything is borrowed until the run has started, and the sink until it
- * ends. */
+/* The changes for one run. Everything is borrowed until the run has started, and the sink until the
+ * run ends. */
 typedef struct pdl_rerun_changes {
     pdl_str text;  /* the program */
     pdl_str place; /* the first block that is executed again */

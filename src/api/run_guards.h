@@ -28,8 +28,8 @@ pdl_val pdl_run_guards_put(pdl_val options, const pdl_run_guards *g, const char 
  * policy has changed, or when `given` is looser. */
 PDL_MUST bool pdl_run_guards_resume(const pdl_run_guards *given, pdl_vref options,
                                     pdl_run_guards *out, pdl_err *err);
-/* Reads the policies in the journal, as they are now, for whoever shows the run. out is all-zero
- * before. */
+/* Reads the names of the policies in the journal, for a caller that only shows the run. out is
+ * all-zero before. */
 void pdl_run_guards_read(pdl_vref options, pdl_run_guards *out);
 void pdl_run_guards_fini(pdl_run_guards *g);
 

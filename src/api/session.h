@@ -40,8 +40,8 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
  * not set counts as a problem. Borrows s. */
 pdl_check_models pdl_session_models(pdl_session *s, bool keys);
 
-/* Loads the program's text. Returns false when it has errors, which are in the program (borrowed
- * until free). */
+/* Loads the program from its text `bytes`. Returns false when it has errors, which are in the
+ * program (borrowed until free). */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
 
 /* Returns true when the check before the first request would let that request be sent; otherwise
@@ -75,8 +75,8 @@ PDL_MUST bool pdl_session_begin_durable(pdl_session *s, const pdl_new_durable *n
                                         pdl_buf *note, pdl_err *err);
 /* Makes the run of the session continue the run in an open journal. Called before the start. The
  * variables of the run are the recorded ones, replaced by the given ones, which may be absent;
- * *inputs has all of them, and the caller drops it after the session. A run that continues begins
- * in the journal here, or is refused. d and `how` are as in pdl_session_begin_durable. Errors:
+ * *inputs has all of them, and the caller drops it after the session. Calls pdl_durable_prepare,
+ * which may refuse to continue the run. d and `how` are as in pdl_session_begin_durable. Errors:
  * config, replay, io, runtime when the user must say what happens to actions without an end. */
 PDL_MUST bool pdl_session_resume_durable(pdl_session *s, pdl_durable *d,
                                          const pdl_durable_options *how, pdl_vref given,
@@ -91,7 +91,7 @@ typedef struct pdl_held_output {
 /* Called before the run is made durable, when its output is held back. */
 void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held);
 
-/* Sets the journal of a server, before the first run beside others. Such runs may then be durable.
+/* Sets the journal of a server, before the first run is spawned. Spawned runs may then be durable.
  * The journal is borrowed until free, and gets the keys of the environment. */
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server);
 /* Returns the keys that the environment and the program of a journal hold. Owned. */
@@ -99,7 +99,7 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal);
 /* Appends the text of a program without the keys that are in it or in the environment, for pages
  * that the user may give to others. */
 void pdl_session_redact_program(pdl_str text, pdl_buf *out);
-/* After WAIT: cancels everything that waits. */
+/* Cancels everything that waits. Called after a step has returned WAIT. */
 void pdl_session_stop(pdl_session *s);
 /* Writes all waiting rows of the journal, so that output may be shown. */
 void pdl_session_flush(pdl_session *s);
@@ -125,8 +125,8 @@ PDL_MUST bool pdl_session_fail(pdl_session *s, const pdl_err *why, pdl_err *err)
 
 /* Runs to the end. Returns DONE or FAIL. */
 pdl_step pdl_session_run(pdl_session *s);
-/* Starts a run that is stepped until it is DONE or FAIL. A step waits for answers at most
- * timeout_ms (-1: no limit). */
+/* pdl_session_start begins a run, which the caller then steps until it is DONE or FAIL. A step
+ * waits for answers at most timeout_ms (-1: no limit). */
 void pdl_session_start(pdl_session *s);
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
 /* Returns how many ms the next step may be delayed. Returns 0 when it must not be delayed, and -1
@@ -165,8 +165,8 @@ typedef struct pdl_spawn {
 } pdl_spawn;
 enum { PDL_SPAWN_SLOTS = 14336, PDL_MEMBER_SLOTS = 7168 };
 
-/* Puts in force the policy of a program that runs beside others. The policy applies to all runs of
- * the session, since one process of code may answer all of them. Called before the first run. */
+/* Puts in force the policy of a program that will be spawned. The policy applies to all runs of the
+ * session, since one process of code may answer all of them. Called before the first run. */
 PDL_MUST bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err);
 /* Compiles a program as code that runs of this session share; owned. */
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
@@ -176,8 +176,9 @@ PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *e
 /* Waits for answers for timeout_ms at most, like the poll of a world. Returns false when nothing is
  * in flight: a run that waits would get no answer. */
 bool pdl_session_poll(pdl_session *s, int timeout_ms);
-/* Starts a run beside others. The caller steps the run, calls pdl_session_poll, and releases the
- * run. Repetitions of requests to the cache are counted in its group. */
+/* Starts a run beside the other runs of the session (a spawned run). The caller steps the run,
+ * calls pdl_session_poll, and releases the run. The cache counts the repetitions of a request
+ * separately for each group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
 /* Starts a copy of a held run (pdl_run_copy). The members code and variables of the spawn are not
  * used. */
@@ -186,7 +187,7 @@ pdl_run *pdl_session_copy(pdl_session *s, const pdl_spawn *spawn, const pdl_run 
 /* Makes a held run another particle: from now on its effects and its replies in the cache have the
  * names of that particle. */
 void pdl_session_rename(pdl_session *s, pdl_run *run, const pdl_spawn *spawn);
-/* Frees the run of a slot, and ends the programs that were started by its code. */
+/* Frees the run of a slot, and ends the programs that its code has started. */
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 
 /* Returns the text of the standard library. */
@@ -198,8 +199,8 @@ pdl_val pdl_session_library(pdl_session *s);
 /* For a member of a shared session: steps everything that can run, without waiting. The caller runs
  * the loop. */
 pdl_step pdl_session_turn(pdl_session *s);
-/* Steps the programs that were started by code of the members, and starts model calls that waited
- * for a place. Returns true when one of these programs ended. */
+/* Steps the programs that code of the members has started, and starts model calls that waited
+ * because too many calls were open. Returns true when one of these programs ended. */
 bool pdl_session_turn_inner(pdl_session *shared);
 /* Sends the model calls that wait to be merged. Returns false when no calls waited. */
 bool pdl_session_send_waiting(pdl_session *s);
@@ -255,8 +256,8 @@ void pdl_session_note(const pdl_session *s, const pdl_program *program);
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v);
 /* Returns v without the values that recordings redact. Owned. */
 pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v);
-/* Appends the message of an error as it may be printed: without secrets, and another text when the
- * message has a text that the sink `output` redacts. Appends nothing when there is no message. */
+/* Appends the message of an error without secrets. When the message has a text that the sink
+ * `output` redacts, appends another text instead. Appends nothing when there is no message. */
 void pdl_session_put_error(const pdl_session *s, const pdl_err *e, pdl_buf *out);
 /* Returns true when the message of an error has a text that the sink `output` redacts. `instead` is
  * then an error of the same kind and place that may be printed. */
@@ -266,9 +267,9 @@ void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
 /* Replaces every secret in the texts of a value. Takes v; the result is owned. */
 pdl_val pdl_session_redact_val(const pdl_session *s, pdl_val v);
 
-/* These functions are for the state of a search. pdl_session_refer_keys appends JSON text in which
- * references replace the keys of the environment. pdl_session_fill_keys puts the keys back. Errors:
- * config, when a key is not set; replay, when the text has another form. */
+/* The two functions below are for the state of a search. pdl_session_refer_keys appends JSON text
+ * in which references replace the keys of the environment. pdl_session_fill_keys puts the keys
+ * back. Errors: config, when a key is not set; replay, when the text has another form. */
 void pdl_session_refer_keys(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err);
 

@@ -22,7 +22,7 @@ typedef struct pdl_session_program_options {
     const pdl_str *path; /* further folders for imports, before those of the installation */
     size_t n_path;
     /* Names for this code and for the code of other runs from which this run may get functions.
-     * When it is NULL, the names are private. */
+     * When `names` is NULL, this session makes its own table of names. */
     pdl_interner *names;
     /* Labels for this run and for other runs from which it may get values. When it is NULL, the
      * labels are private. */

@@ -1,10 +1,10 @@
 /* merge.h -- sends equal model calls, made by particles of an inference, as one request for several
  * answers, so that the prompt is paid for once. Private to api.
  *
- * Calls that may be merged wait here until the inference calls pdl_merge_send, which it does when
- * no particle can continue without their answers. So the program and the answers alone decide which
- * calls are merged, and time never does. Calls that code makes, and calls to providers that cannot
- * give several answers, are forwarded at once.
+ * Calls that may be merged wait here until the inference calls pdl_merge_send. The inference does
+ * this when no particle can continue without an answer. So the program and the answers alone decide
+ * which calls are merged, and time never does. Calls that code makes, and calls to providers that
+ * cannot give several answers, are forwarded at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

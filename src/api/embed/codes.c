@@ -9,8 +9,7 @@
 
 #include "base/banned.h"
 
-/* number of programs that an engine uses at a time; checking all of them takes less than a
- * microsecond */
+/* maximum number of entries; a check of all of them takes less than a microsecond */
 enum { MANY = 64 };
 
 typedef struct code_entry {

@@ -48,7 +48,7 @@ pdl_value *pdl_value_context(const pdl_value *parts, bool independent, pdl_error
     pdl_val *made = PDL_NEW_N(pdl_val, n + 1), whole;
     while (i < n && pdl_context_from(pdl_list_at(list, i), &made[i], &err)) i++;
     if (i == n) {
-        /* a single part becomes a group, too */
+        /* the empty context is added, so that even a single part becomes a context with parts */
         made[n] = pdl_context_empty();
         whole = composed(made, n ? n + 1 : 0, independent);
         if (!n) pdl_drop(made[n]);

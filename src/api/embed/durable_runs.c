@@ -1,8 +1,9 @@
 /* durable_runs.c -- durable runs for users of the library: tasks with a journal, and reports about
  * runs from their journals.
  *
- * The host gets the output of a durable program when all rows on which it depends are on the disk.
- * Until then the output waits here in order, each piece with the callback that will get it.
+ * The output of a durable program depends on rows of its journal. The host gets the output when
+ * these rows are on the disk. Until then the output waits here in order, each piece with the
+ * callback that will get it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

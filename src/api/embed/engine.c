@@ -168,7 +168,8 @@ bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix,
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Returns a program with its diagnostics; NULL when the caller misuses the function. */
+/* Returns a program with its diagnostics; NULL when its name is not UTF-8. *ok is false when the
+ * program has errors. */
 static pdl_program *load(const char *text, size_t n, const char *name, bool from_tree, bool *ok,
                          pdl_error **error) {
     pdl_str file = pdl_str_of(name ? name : "");

@@ -33,7 +33,8 @@ static void add(maker *m, pdl_str s, const pdl_session *session) {
     pdl_buf_putc(&m->texts, 0);
 }
 
-/* Appends the text and the part of the tree, and notes the position of that part. */
+/* Adds the text `shown` and the path of the part of the tree at `place`. That path is first
+ * appended to `shown`. */
 static void add_text(maker *m, pdl_loc place, pdl_buf *shown, const pdl_session *session) {
     pdl_buf part = PDL_BUF;
     pdl_api_put_part(place, &part);

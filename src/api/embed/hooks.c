@@ -25,7 +25,7 @@ enum { DAY_MS = 86400000 };
 typedef struct hooks hooks;
 
 struct pdl_request {
-    hooks *hooks;  /* NULL after the handle was closed */
+    hooks *hooks;  /* NULL after the request has left its world */
     pdl_effect *e; /* NULL when the answer is not needed any more */
     /* the handler that got the request; NULL when an object or a function of the host got it */
     const pdl_hook *row;
@@ -135,7 +135,7 @@ static void keep_open(void *user) {
     mind_keeper(h);
 }
 
-/* Removes the request. The caller then owns its effect. */
+/* Removes the request from its list and its world. The caller then owns its effect. */
 static pdl_effect *leave(pdl_request *r) {
     pdl_effect *e = r->e;
     hooks *h = r->hooks;
@@ -180,7 +180,8 @@ bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
     return true;
 }
 
-/* Moves the request to the list of requests that the next poll delivers. */
+/* Moves the request to the list of requests that the next poll delivers. Frees a request whose
+ * answer is not needed any more. */
 static void answered(pdl_request *r) {
     if (!r->e) {
         request_free(r);
@@ -299,8 +300,8 @@ static pdl_request *request_new(hooks *h, pdl_effect *e, pdl_val data) {
 }
 
 /* Passes the request to its handler, or to the object or function that the effect is about. Another
- * task may be the current one here, because a call that waited for a place starts when a call of
- * another task ends. Both r and the task may be freed by the callback. */
+ * task may be the current one here: a call that waited because too many calls were open starts when
+ * a call of another task ends. The callback may free r and the task. */
 static void hand_to_host(const hooks *h, const pdl_effect *e, pdl_request *r) {
     pdl_engine *engine = h->task ? pdl_engine_keep(h->task->engine) : NULL;
     pdl_task *before = engine ? pdl_task_enter(engine, h->task) : NULL;
@@ -364,7 +365,7 @@ static void deliver(hooks *h, pdl_request *r) {
         if (!r->answered) move_to(r, &h->waiting);
         deliver_pieces(r->e, pdl_buf_str(&pieces));
         pdl_buf_fini(&pieces);
-        return; /* an answer is delivered in the next turn, unless this piece ended the run */
+        return; /* the next call delivers an answer, unless this piece ended the run */
     }
     deliver_answer(r);
 }

@@ -29,8 +29,8 @@ static pdl_val no_tokens(void) {
                          "completion_tokens", pdl_int(0));
 }
 
-/* Returns the message in an answer {content, ...}: the members that a message of an assistant may
- * have. */
+/* Returns the message in an answer {content, ...}: the member `message`, or else a message with
+ * those members of d that a message of an assistant may have. */
 static pdl_val answer_message(pdl_vref d) {
     static const char *const fields[] = {"content",           "tool_calls",  "refusal",
                                          "reasoning_content", "annotations", "function_call"};
@@ -114,8 +114,7 @@ static bool http_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Completes an answer of a host program that has a shorter form. The function is a flat switch over
- * the kinds. */
+/* Makes a reply from an answer of a host program, whose form may be shorter. */
 static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
                      pdl_err *err) {
     const char *kind = pdl_effect_kind_name(e->kind);

@@ -3,8 +3,8 @@
  * once. Operations in expressions are effects, as for objects of Python code, because the host
  * program may need time to answer.
  *
- * A journal must find the same request in another process. So the number of a handle is a hash of
- * the name of its type, and a journal has only the type.
+ * A journal must find the same request in another process. So the number of a handle is a hash of a
+ * name: the name of the function, or of the object's type.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -184,7 +184,7 @@ void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn) {
 /* --- operations of programs ----------------------------------------------------------------- */
 
 /* Returns the first object of the host program in v; absent when there is none. *others is set when
- * v has objects of code, too. */
+ * v has objects of code blocks, too. */
 static pdl_vref find(pdl_vref v, bool *others, unsigned depth) {
     pdl_vref found = pdl_absent();
     if (!(pdl_flags_of(v) & PDL_F_HANDLE) || depth > PDL_MAX_VALUE_DEPTH) return found;
@@ -287,8 +287,8 @@ bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Asks for an attribute, or for an item. Returns false when the object has no function for such a
- * request. */
+/* Asks for the attribute or the item `key`. Returns false when the object has no function for that,
+ * or when the name of an attribute is not a text. */
 static bool look_up(const host_object *o, bool attribute, pdl_vref key, pdl_request *r) {
     pdl_value boxed = {.v = pdl_lent(key)};
     if (attribute && (!o->ops.attribute || !pdl_is_str(key))) return false;
@@ -333,7 +333,8 @@ static void ask_object(const pdl_effect *e, const host_object *o, pdl_request *r
         ops->operate(o->user, pdl_request_data(r), r);
 }
 
-/* Asks the host program. The request and the values in it live only during the call. */
+/* Asks the host program. The values of the request are kept during the call, because the host
+ * program may free e. */
 void pdl_objects_ask(const pdl_effect *e, pdl_request *r) {
     bool others = false;
     pdl_val target = pdl_keep(target_of(e, &others)), request = pdl_keep(e->request);

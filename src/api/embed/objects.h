@@ -1,5 +1,5 @@
-/* objects.h -- makes values of functions and objects of the host program, and requests to the host
- * of operations on them. Private to api.
+/* objects.h -- turns functions and objects of the host program into values, and operations on these
+ * values into requests to the host program. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,13 +23,13 @@ void pdl_objects_ask(const pdl_effect *e, pdl_request *r);
  * attribute instead of the item. Returns false when the object has no function for that. */
 bool pdl_objects_look_again(const pdl_effect *e, pdl_request *r);
 
-/* Returns the answer "not found" to a look-up in e. Owned. */
+/* Returns the answer "not found" to the look-up that e requests. Owned. */
 pdl_val pdl_objects_missing(const pdl_effect *e);
 
-/* Returns true when a value of the host program is a function. */
+/* Returns true when v is a function of the host program. */
 bool pdl_objects_is_function(pdl_vref v);
 
-/* Returns true when v holds an object of the host program. */
+/* Returns true when v is or contains an object or a function of the host program. */
 bool pdl_objects_in(pdl_vref v);
 
 #endif

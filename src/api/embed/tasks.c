@@ -337,7 +337,7 @@ static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
     return state;
 }
 
-/* Returns true when the caller is inside a step of the shared loop. */
+/* Returns true when t uses the shared loop and that loop is inside a step. */
 static bool is_blocked(const pdl_task *t) { return t->engine->busy && !t->opt.alone; }
 
 static pdl_state advance(pdl_task *t, int timeout_ms) {

@@ -32,8 +32,8 @@ static void put_key(const pdl_node *key, pdl_buf *out) {
     }
 }
 
-/* Appends the step to the last child of n that begins before `at`. Returns the node at which the
- * search continues, or NULL. */
+/* Appends the step to the last child of n that begins at or before `at`. Returns the node at which
+ * the search continues, or NULL. */
 static const pdl_node *step(const pdl_node *n, uint32_t at, pdl_buf *out) {
     uint32_t i = n->n;
     if (n->kind == PDL_NODE_SEQ) {

@@ -120,7 +120,8 @@ static void cancel_all(const pdl_engine *e) {
     }
 }
 
-/* Returns the rest of timeout_ms, which began at start; -1 when there is no limit. */
+/* Returns how many of the timeout_ms milliseconds since `start` are left; -1 when there is no
+ * limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;

@@ -89,7 +89,7 @@ bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Returns the value that filled a promise. */
+/* Returns the value that filled the promise v. Returns any other v as it is. */
 pdl_vref pdl_value_settled(const pdl_value *v) {
     pdl_vref x = whole(v);
     while (pdl_is(x, PDL_V_PROMISE) && pdl_promise_of(x)->state == PDL_PROMISE_FILLED &&
@@ -264,7 +264,8 @@ static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
     return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "a value that is still to come has no text");
 }
 
-/* Makes the text value of a function's result. Takes b, into which v was written. */
+/* Returns the content of b, into which v was written, as a text value. When `ok` is false, sets
+ * *error from err and returns NULL. Takes b. */
 static pdl_value *written(const pdl_value *v, bool ok, pdl_buf *b, pdl_err *err,
                           pdl_error **error) {
     pdl_label label = pdl_label_built(pdl_label_of(v->v));

@@ -48,21 +48,22 @@ double pdl_bound_count_words(pdl_str text);
 /* Returns the number of words of a value that is written as JSON, or of all texts inside it
  * together, whichever is larger. */
 double pdl_bound_value_words(pdl_vref v);
-/* These return the maximum number of words of a value that fits a type, of a field of such a value,
- * and of an item of such a value; INFINITY when there is no bound. */
+/* The three functions below return the maximum number of words of a value that fits a type, of a
+ * field of such a value, and of an item of such a value. They return INFINITY when there is no
+ * bound. */
 double pdl_bound_type_words(const pdl_type *t);
 double pdl_bound_field_words(const pdl_type *t, pdl_str field);
 double pdl_bound_type_item_words(const pdl_type *t);
 /* Returns the maximum length of a list that fits a type; negative when it is not known. */
 double pdl_bound_type_length(const pdl_type *t);
-/* Returns the maximum length of a list, or of a number; negative when it is not known. */
+/* Returns the maximum length of the list that a tree makes; negative when it is not known. */
 double pdl_bound_length(const bound_names *names, const pdl_tree *t);
 /* Returns the maximum number of rounds of a loop; negative when it is not known. max may be
  * NULL. */
 double pdl_bound_rounds(const bound_names *names, const pdl_fors *fors, const pdl_tree *max);
 /* Returns the value that a tree has in every run; absent when the text does not show it. */
 pdl_vref pdl_bound_value(const bound_names *names, const pdl_tree *t);
-/* Returns the number of words in the longest item of a list. */
+/* Returns the number of words in the longest item of a list; INFINITY when it is not known. */
 double pdl_bound_item_words(const bound_names *names, const pdl_tree *t);
 double pdl_bound_number(const bound_names *names, const pdl_tree *t);
 /* Returns the function that an expression names; NULL when it is not known. */

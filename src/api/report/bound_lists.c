@@ -2,7 +2,7 @@
  * a run; see bound_impl.h.
  *
  * A length or number is an upper bound: an expression that can only shorten a list has the length
- * of that list. Where exactly the written number matters (a step), only a constant counts.
+ * of that list. Where the exact number matters, as for a step, only a constant counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,7 @@ static double number_of(pdl_vref v) {
     return pdl_int_get(v, &n) ? (double)n : -1;
 }
 
-/* Returns how many items a list or the keys of an object have. */
+/* Returns the number of items of a list, or of keys of an object; -1 for other values. */
 static double length_of(pdl_vref v) {
     if (pdl_is_dict(v)) return (double)pdl_dict_len(v);
     return pdl_is_list(v) ? (double)pdl_list_len(v) : -1;
@@ -47,13 +47,13 @@ static const pdl_xnode *node_of(const pdl_tree *t) {
     return e && e->form == PDL_X_NATIVE ? e->root : NULL;
 }
 
-/* Returns the smaller one of two limits; a negative one is no limit. */
+/* Returns the smaller of two limits. A negative number means no limit. */
 static double smaller(double a, double b) {
     if (a < 0 || b < 0) return a < 0 ? b : a;
     return fmin(a, b);
 }
 
-/* Returns the larger one of two lengths; negative when one of them is not known. */
+/* Returns the larger of two lengths; negative when one of them is not known. */
 static double larger(double a, double b) { return a < 0 || b < 0 ? -1 : fmax(a, b); }
 
 static double rounds_of(bound_asking *a, const pdl_fors *fors, const pdl_tree *max, int depth) {
@@ -105,7 +105,7 @@ static double number_of_name(bound_asking *a, pdl_str name, int depth) {
 
 /* --- expressions ------------------------------------------------------------------------------ */
 
-/* Returns true for a filter whose result never has more items than the list. */
+/* Returns true for a filter whose result never has more items than its input. */
 static bool keeps_length(pdl_str filter) {
     static const char *const kept[] = {
         "list",       "sort",       "reverse", "unique", "map",     "select",   "reject",
@@ -143,7 +143,7 @@ static double length_of_call(bound_asking *a, const pdl_xnode *x, int depth) {
     return -1;
 }
 
-/* Returns the length of list[from:to]. */
+/* Returns the maximum length of list[from:to]. */
 static double length_of_slice(bound_asking *a, const pdl_xnode *x, int depth) {
     const pdl_xnode *key = x->u.access.key;
     int64_t from = 0, to = 0, step;
@@ -222,7 +222,8 @@ static double length_of_tree(bound_asking *a, const pdl_tree *t, int depth) {
     return length_of_node(a, node_of(t), depth + 1);
 }
 
-/* Returns the number that `x | length` and the like give. */
+/* Returns an upper bound of the number that `x | length`, `x | count` or `x | int` gives; -1 when
+ * it is not known. */
 static double number_of_filter(bound_asking *a, const pdl_xnode *x, int depth) {
     static const char *const counts[] = {"length", "count"};
     if (!x->u.filter.obj) return -1;

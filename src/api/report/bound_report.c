@@ -208,8 +208,9 @@ static run_bound of_loop(bounding *w, const pdl_block *b, const pdl_block *body,
                     "maxIterations would bound it");
 }
 
-/* Returns a parameter that is a number. Returns a negative number when its value is not known, or
- * when it is absent and `given` is false. */
+/* Returns the number that the program gives for the parameter `name`. Returns a negative number
+ * when the number is not known, or when the parameter is absent; *given is false only for an absent
+ * parameter. */
 static double parameter(const bounding *w, const pdl_tree *t, const char *name, bool *given) {
     *given = false;
     if (!t) return -1;
@@ -231,7 +232,8 @@ static double parameter(const bounding *w, const pdl_tree *t, const char *name, 
     return -1;
 }
 
-/* Returns the maximum number of tokens of an answer. */
+/* Returns the maximum number of tokens of an answer. When there is no limit, adds a reason and
+ * returns INFINITY. */
 static double answer_of(bounding *w, const pdl_block *b) {
     static const char *const limits[] = {"max_completion_tokens", "max_tokens"};
     const pdl_tree *t = PDL_AS(model, b)->parameters;

@@ -18,7 +18,8 @@ enum { DEEPEST_TYPE = 20 };
 static double words_of(pdl_vref schema, int depth);
 static double length_of(pdl_vref schema, int depth);
 
-/* Returns the greatest value of fn for the items of a list; `unknown` when it is no list. */
+/* Returns the greatest value of fn for the items of `list`. Returns `unknown` when `list` is no
+ * list, or when fn returns `unknown` for an item. */
 static double most_of(pdl_vref list, double (*fn)(pdl_vref, int), int depth, double unknown) {
     double most = pdl_is_list(list) ? 0 : unknown;
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
@@ -62,7 +63,8 @@ static double words_of_object(pdl_vref schema, int depth) {
     return n;
 }
 
-/* Returns the number of words in a value of a type that is named by a word. */
+/* Returns the maximum number of words in a value of the type that `word` names, such as
+ * "string". */
 static double words_of_word(pdl_vref schema, pdl_str word, int depth) {
     double n = number_at(schema, "maxLength");
     if (pdl_str_is(word, "string")) return n < 0 ? INFINITY : ceil(n / 2);

@@ -1,6 +1,6 @@
 /* doctor.c -- tries Python, libraries, keys, folders and services, and reports the results; see
- * doctor.h. What is missing becomes a row of the report and does not end it, because a user wants
- * the whole list at once.
+ * doctor.h. Anything that is missing becomes a row of the report. The other rows follow
+ * nevertheless, because a user wants the whole list at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,7 +60,7 @@ static pdl_str first_line(pdl_str s) {
 
 /* --- libraries that are opened when they are needed ------------------------------------------- */
 
-/* Appends the message of an error of code without its prefix. */
+/* Appends the first line of an error's message, without the prefix of errors of Python code. */
 static void put_reason(const pdl_err *err, pdl_buf *out) {
     pdl_str prefix = PDL_STR("Python Code error: "), line = first_line(pdl_str_of(err->msg));
     pdl_buf_put(out, pdl_str_starts(line, prefix) ? pdl_str_sub(line, prefix.n, line.n) : line);
@@ -216,8 +216,8 @@ static bool is_waiting(const doctor *d) {
     return false;
 }
 
-/* Asks all services at the same time. So the time limit of services that do not answer passes only
- * once. */
+/* Waits for the services, all of which were asked before. So the time limit of services that do not
+ * answer passes only once. */
 static void report_services(doctor *d) {
     while (is_waiting(d) && pdl_loop_run(d->session->around.loop, ASK_MS)) {}
     for (size_t i = 0; i < d->services.n; i++) {

@@ -43,8 +43,8 @@ typedef struct forwarded {
     uint32_t id;
 } forwarded;
 
-/* The permissions, and the kinds of effects that each allows. All other kinds are
- * always allowed. */
+/* The permissions, and the kinds of effects that each allows. No permission exists for other
+ * kinds. */
 static const struct {
     const char *word;
     unsigned bit, kinds;
@@ -83,7 +83,7 @@ bool pdl_allow_read(pdl_str text, unsigned *out, pdl_err *err) {
     return true;
 }
 
-/* Returns the bit that allows an effect; 0 when it is always allowed. */
+/* Returns the permission that allows effects of this kind; 0 when there is none. */
 static unsigned bit_of(pdl_effect_kind k) {
     static_assert(PDL_EFFECT_COUNT <= 32, "kinds are bits");
     for (size_t i = 0; i < N_WORDS; i++)

@@ -50,8 +50,8 @@ pdl_val pdl_explain_cached(pdl_val notes, size_t answered);
 /* Adds to notes (taken) how many calls and tokens and how much cost a budget allows, together with
  * what is known of the program's use. A negative number means no limit. */
 pdl_val pdl_explain_budget(pdl_val notes, const double limit[PDL_BUDGET_COUNT]);
-/* Returns the reason why a fiber waits for this effect, such as "the reply of call 2" or "code that
- * was not run". Owned text; absent when the effect was answered. */
+/* Returns the reason why a fiber waits for this effect, such as "the reply of call 2" or "code,
+ * which was not allowed". Owned text; absent when the effect was answered. */
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);
 
 /* The blocks that a run has reached; see unreached.c. */

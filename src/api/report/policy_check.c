@@ -1,14 +1,14 @@
 /* policy_check.c -- pdl check --policy: finds what a policy will do to a program, as far as that
- * can be known without running it. Files that it includes or imports are examined, too.
+ * can be known without running it. Files that the program includes or imports are examined, too.
  *
  * Files that are connected by `include` share their variables, so such a group of files has one map
  * of names. A name that two files of a group define counts as unknown. An imported file has
  * separate variables.
  *
  * The source of a value is known for a variable that one block of the program defines, if that
- * block calls a model, reads a file, runs code or a command. Every other value may come from
- * anywhere, and a sink that gets it is not reported, because a warning here says that the block is
- * refused whenever it is executed.
+ * block calls a model, reads a file or input, or is `data` with such variables. Every other value
+ * may come from anywhere. A sink that gets such a value is not reported, because a warning here
+ * says that the block is refused whenever it is executed.
  *
  * When the program only calls tools by their names, it is known which tools of a server it uses.
  * When it passes the server on (to a model or a function), any tool may be called. Then every tool
@@ -319,7 +319,8 @@ static void use_command(checker *c, const pdl_b_code *b) {
     if (list) use_started(c, b, args);
 }
 
-/* Returns the label of the text of a block `code:` when it is a plain text with expressions. */
+/* Returns the label of a text with expressions, such as the text of a block `code:`. Returns 0 for
+ * other blocks. */
 static pdl_label label_of_text(const checker *c, const pdl_block *text) {
     return text && text->kind == PDL_BLOCK_scalar ? label_of_tree(c, PDL_AS(scalar, text)->value)
                                                   : 0;
@@ -506,7 +507,8 @@ static void on_locked(void *user, pdl_str tool) {
     if (!l->tool.p) note_tool(l->c, joined(l->c, l->server, "/", tool));
 }
 
-/* Reports a tool that the server seems not to have, because no lock file lists it. */
+/* Reports a tool that the lock file of the policy does not list among the tools of its server. Does
+ * nothing when the lock file does not have the server. */
 static void check_locked(checker *c, const pdl_block *b, pdl_str server, pdl_str tool) {
     struct locked l = {.c = c, .server = server, .tool = tool};
     if (!pdl_policies_each_locked(c->policies, server, on_locked, &l) || l.found) return;
@@ -527,7 +529,7 @@ static void warn_unruled(checker *c, const pdl_block *b, const char *what, pdl_s
     pdl_buf_fini(&m);
 }
 
-/* Handles the call of a tool. With `others`, the call may have further arguments than those in u.
+/* Handles the call of a tool. With `others`, the call may have more arguments than those in u.
  */
 static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str tool, sink_use *u,
                      bool others) {
@@ -560,8 +562,8 @@ static known_server *member_of(const checker *c, const pdl_xnode *x, pdl_str *na
     return o && o->server.p && name->n ? pdl_map_find(&c->servers, o->server) : NULL;
 }
 
-/* Handles a call such as tool(a=x). The definition of the tool is not known here, so arguments
- * without a name count for any argument. */
+/* Handles a call such as tool(a=x). The definition of the tool is not known here, so an argument
+ * without a name may be any of its arguments. */
 static void use_named_call(checker *c, const pdl_block *b, pdl_str server, pdl_str tool,
                            const pdl_xargs *args) {
     sink_use u = {0};
@@ -587,8 +589,9 @@ struct walk_calls {
     const pdl_block *b;
 };
 
-/* Notes the call of a function that code made. A function that the program does not define counts
- * as well, because a host program may provide it. A policy treats both as objects of Python. */
+/* Notes the call of a function that a code block made. A function that the program does not define
+ * counts as well, because a host program may provide it. A policy treats both as objects of
+ * Python. */
 static void note_foreign(checker *c, const pdl_xnode *callee) {
     if (callee->kind != PDL_X_NAME || pdl_check_is_builtin(callee->u.name)) return;
     const origin *o = pdl_map_find(names_of(c), callee->u.name);

@@ -6,8 +6,8 @@
  * value was inserted. When a block made the value, the cause is exact. When an expression inside a
  * text made it, the report has the words of that expression.
  *
- * Lists and objects that a program writes (`data`, `parameters`) are kept, too. Inside of them,
- * each text that one expression makes counts. When no text contains the piece, the lists that one
+ * Lists and objects that a program writes (`data`, `parameters`) are kept, too. Inside of them, a
+ * text counts when one expression makes it. When no text contains the piece, the lists that one
  * expression makes are searched for a text with the piece, the latest list first.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -94,8 +94,9 @@ void pdl_made_texts_clear(made_texts *m) {
 
 /* --- which block ------------------------------------------------------------------------------ */
 
-/* Returns the value with its replies: a text, a number as text, or a list or an object for which
- * there is a tree. Owned. Absent for other values, and when a reply has not arrived. */
+/* Returns the value, in which replies replace promises: a text, a number as text, or a list or an
+ * object for which there is a tree. Owned. Absent for other values, and when a reply has not
+ * arrived. */
 static pdl_val value_of(const made_text *t) {
     pdl_val now = pdl_absent();
     pdl_err ignored = {0};
@@ -115,7 +116,8 @@ static pdl_val value_of(const made_text *t) {
     return pdl_absent();
 }
 
-/* Returns the start of a copy of `part` in text that covers the byte `at`. */
+/* Returns the start of a copy of `part` in text that covers the byte `at`; PDL_NOT_FOUND when there
+ * is none. */
 static size_t covers(pdl_str text, pdl_str part, size_t at) {
     enum { FEW_STARTS = 64 };
     size_t from = at + 1 > part.n ? at + 1 - part.n : 0;
@@ -141,7 +143,8 @@ struct text_search {
     pdl_str text;
     bool is_json; /* the text is JSON, so that texts in it are escaped */
     size_t at, above;
-    bool in_values; /* texts in a list or object that one expression makes count, too */
+    /* a text inside a list or object counts, too, when one expression makes the whole */
+    bool in_values;
     const made_text *made;
     struct found_text best;
 };
@@ -197,7 +200,7 @@ static struct found_text shortest(const made_texts *m, struct text_search s, siz
     return s.best;
 }
 
-/* Finds the text in a list or object that an expression makes, beginning with the latest. */
+/* Searches the lists and objects that expressions make for the text, beginning with the latest. */
 static struct found_text latest(const made_texts *m, struct text_search s) {
     s.in_values = true;
     s.best = (struct found_text){.n = (size_t)-1};

@@ -42,7 +42,7 @@ typedef struct prefix_call {
     pdl_val model, parameters, provider;
     /* tokens that the service found in its cache; -1 when it does not report them */
     int64_t cached;
-    int64_t nanos; /* when the call was asked; 0 when that is not known */
+    int64_t nanos; /* when the call was made; 0 when that is not known */
     /* seconds for which the provider keeps the request after its last use; 0 when that is
      * unknown */
     int64_t kept;
@@ -57,7 +57,7 @@ typedef struct prefix_call {
 
 struct pdl_prefix {
     PDL_VEC(prefix_call) calls;
-    pdl_idmap ends; /* key of a chain -> the last call that begins with these units, from 1 */
+    pdl_idmap ends; /* key of a chain -> the last call that begins with its units, from 1 */
     pdl_idmap by_id;
     size_t first; /* index of the first call in the last run */
     bool causes;
@@ -184,7 +184,7 @@ static bool add_request(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
     return is_request;
 }
 
-/* Returns the key of a chain, never 0. On a machine with small addresses it has half of the
+/* Returns the key of a chain, never 0. On a machine with 32-bit addresses the key has half of the
  * bits. */
 static uintptr_t key_of(uint64_t chain) { return (uintptr_t)(chain ^ chain >> 32) | 1; }
 
@@ -192,8 +192,8 @@ static uintptr_t model_key(const prefix_call *c) {
     return key_of(mixed(pdl_hash_str(pdl_str_get(c->model))));
 }
 
-/* Returns true when both calls have the same first n units. The units are compared because two
- * chains may have the same key. */
+/* Returns true when both calls have the same first n units; for n = 0, the same model. Their chains
+ * are compared, because different chains may have the same key. */
 static bool begins_so(const prefix_call *c, const prefix_call *other, size_t n) {
     if (!n) return pdl_str_eq(pdl_str_get(c->model), pdl_str_get(other->model));
     return other->units.n >= n && c->units.p[n - 1].chain == other->units.p[n - 1].chain;
@@ -233,8 +233,8 @@ static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, si
     return best;
 }
 
-/* Finds the earlier call that shares the longest beginning with c; from 1, or 0 when no call shares
- * one. */
+/* Finds the earlier call that shares the longest beginning with c. Returns its number, from 1; 0
+ * when no call shares a beginning. */
 static size_t find_earlier(const pdl_prefix *p, const prefix_call *c) {
     for (size_t n = c->units.n; n > 0; n--) {
         size_t at = most_alike(p, c, n, call_with(p, key_of(c->units.p[n - 1].chain)));
@@ -311,8 +311,9 @@ static size_t length_of(const prefix_call *c) {
     return n;
 }
 
-/* Returns how many bytes of a and b are equal around an anchor of a, which b has, too; 0 when b
- * does not have it. `from` is the first byte that may count. */
+/* Returns the length of the run of equal bytes of a and b around an anchor: the n bytes of a that
+ * begin at `anchor`. Returns 0 when b does not contain the anchor. Bytes before `from` do not
+ * count. */
 static size_t run_around(pdl_str a, pdl_str b, size_t from, size_t anchor, size_t n) {
     size_t at = pdl_str_find(b, pdl_str_sub(a, anchor, anchor + n), from), before = 0;
     if (at == PDL_NOT_FOUND) return 0;
@@ -452,7 +453,8 @@ pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *pric
 
 /* --- what is lost ----------------------------------------------------------------------------- */
 
-/* Stores the additional cost of tokens that were not in the cache; false when there is no price. */
+/* Stores the additional cost of tokens that were not in the cache. Returns false, and stores 0,
+ * when there is no price. */
 static bool price_of(const pdl_prefix *p, const prefix_call *c, int64_t tokens, double *cost) {
     pdl_price price;
     bool known = pdl_price_find(p->prices, pdl_str_get(c->model), c->parameters, &price);

@@ -20,7 +20,8 @@ static void on_note(void *user, pdl_str text) {
     s->opt.reports.note(s->opt.reports.sink.user, text);
 }
 
-/* Returns the run beside others that requested an effect; 0 for the main run and for members. */
+/* Returns the number of the spawned run that requested an effect. Returns 0 when the main run or a
+ * member (a task of an engine) requested it. */
 static uint32_t owner_of(void *user, uint32_t effect) {
     const pdl_session *s = user;
     uint32_t root = pdl_subruns_root(s->running.subs, effect);

@@ -22,8 +22,8 @@ enum { OF_CHAIN, OF_FILE };
 
 /* --- how a row is opened ---------------------------------------------------------------------- */
 
-/* Opens the world of a row. run is the run beside others that gets the row; NULL when the row is
- * for the session. */
+/* Opens the world of a row. run is the spawned run that gets the row; NULL when the row is for the
+ * session. */
 typedef pdl_world *open_fn(pdl_session *s, const pdl_spawn *run, pdl_world *next);
 
 static pdl_world *open_policy(pdl_session *s, const pdl_spawn *run, pdl_world *next) {

@@ -15,21 +15,22 @@ typedef enum {
 
 typedef struct pdl_chain {
     pdl_world *rows[PDL_CHAIN_COUNT]; /* NULL for a row that the run does not have */
-    /* The world at which every effect enters: those of the run, of its code, and of programs that
-     * its code starts. NULL until the chain is built. */
+    /* The world at which every effect enters, whether it comes from the run, from its code, or from
+     * a program that its code starts. NULL until the chain is built. */
     pdl_world *first;
 } pdl_chain;
 
 /* Builds the chain of the session, once the policies are known; called once. */
 void pdl_chain_open(pdl_session *s);
-/* Opens the separate rows of a durable run beside others, before the rows of the session. */
+/* Opens the rows that a spawned durable run has for itself. Its effects pass them before the rows
+ * of the session. */
 void pdl_chain_open_run(pdl_session *s, const pdl_spawn *run, pdl_chain *out);
 /* Opens the first row of chain.def, the policies, while the run is in progress. Called when an
  * included program has a policy and the run had none. The rows after it stay unchanged. */
 void pdl_chain_open_policy(pdl_session *s);
 void pdl_chain_close(pdl_chain *c);
 
-/* Returns the next existing row after this one; NULL when there is none. */
+/* Returns the world of the next row after `row` that exists; NULL when there is none. */
 pdl_world *pdl_chain_after(const pdl_chain *c, pdl_chain_row row);
 /* Appends the names of the existing rows, from first to last, separated by blanks. */
 void pdl_chain_put_names(const pdl_chain *c, pdl_buf *out);

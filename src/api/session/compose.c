@@ -30,7 +30,7 @@ typedef struct confined_backends {
     /* the numbers `process` and `session` of the effects that the worker answers; 0 when these
      * effects have no numbers */
     uint32_t process, session;
-    /* the only run beside others that may use this worker and these servers; 0 when all runs may */
+    /* the only spawned run that may use this worker and these servers; 0 when all runs may */
     uint32_t owner;
     /* code has begun a new session since; this worker is only kept for the objects in it */
     bool was_left;
@@ -57,8 +57,8 @@ static pdl_val record_of(void *user, pdl_vref record) {
     return d;
 }
 
-/* Opens the worker with the first of these that exists: PDL_PYTHON, the Python of the active
- * virtual environment, the Python on PATH. */
+/* Opens the worker with the Python that PDL_PYTHON names. Without this variable, uses the Python of
+ * the active virtual environment, or else the Python on PATH. */
 static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
     const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
     pdl_buf venv = PDL_BUF;
@@ -101,8 +101,8 @@ static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
 
 /* --- by profile ------------------------------------------------------------------------------- */
 
-/* Returns the run to which the worker belongs. Tool servers are shared by all runs, because they
- * keep state between calls in any case. */
+/* Returns the spawned run to which the worker belongs; 0 when all runs share it. Tool servers are
+ * shared by all runs, because they keep state between calls in any case. */
 static uint32_t owner_of(const router *r, const pdl_effect *e, const pdl_sandbox *s) {
     bool own = s && e->kind != PDL_EFFECT_tool && r->opt.owner;
     return own ? r->opt.owner(r->opt.user, e->id) : 0;
@@ -150,9 +150,9 @@ static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
     return true;
 }
 
-/* Finds the earlier session with this number in the process of `now`. Code of an earlier session
- * may arrive after code of a later session: a journal that has answered the earlier code sends this
- * code to a worker only when other code needs the objects that it makes
+/* Finds the earlier session with this number in the process of `now`, or adds it. Code of an
+ * earlier session may arrive after code of a later session: a journal that has answered the earlier
+ * code sends this code to a worker only when other code needs the objects that it makes
  * (journal/durable/rebuild.c). */
 static confined_backends *find_left(router *r, const confined_backends *now, uint32_t session) {
     confined_backends like = *now;
@@ -260,7 +260,8 @@ static pdl_world *tools_of(router *r, confined_backends *c) {
 
 /* --- the room that answers a kind of effect --------------------------------------------------- */
 
-/* Each of these returns the world for an effect; NULL, with err set, when it cannot be opened. */
+/* The functions mcp_of, worker_of, model_of, host_of and web_of return the world for an effect.
+ * They return NULL, with err set, when the world cannot be opened. */
 
 static pdl_world *mcp_of(router *r, const pdl_effect *e, pdl_err *err) {
     confined_backends *c;
@@ -389,8 +390,9 @@ static bool may_reach(void *user, pdl_vref address, pdl_label labels) {
 
 typedef enum { DEPUTY_DOES, DEPUTY_REFUSES, DEPUTY_SEES_NOTHING } deputy_answer;
 
-/* Answers a search for a program in several places. A file that the sandbox does not show counts as
- * missing, as for the code itself: a refusal would reveal which files of the user exist. */
+/* Judges a search for a program, in the folders `under` or at one path. A file that the sandbox
+ * does not show counts as missing, as for the code itself: a refusal would reveal which files of
+ * the user exist. */
 static deputy_answer look_for(const router *r, const pdl_sandbox *s, pdl_effect *e) {
     pdl_vref under = pdl_dict_getz(e->request, "under");
     if (pdl_is_list(under)) {

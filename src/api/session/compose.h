@@ -1,5 +1,5 @@
 /* compose.h -- one world that routes effects to the worlds that answer them. Private to api. Only
- * this file and its source know all worlds.
+ * this file and compose.c know all these worlds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,16 +36,17 @@ typedef struct pdl_compose_options {
     const char *tracestate; /* the tracestate for the same requests; may be NULL */
     const struct pdl_line_terminal *terminal;
     void (*errors)(void *user, pdl_str bytes); /* receives the standard error of code */
-    /* returns false when the process writes directly to our standard error */
+    /* returns false when code writes directly to the standard error of this process */
     bool (*takes_errors)(void *user);
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user);
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
     void *user;
-    /* Returns the run beside others (a request of a server, a row of a batch) in which an effect is
-     * requested; 0 when it is in no such run. Confined code of different runs has different
-     * processes and a different /tmp, so that one run leaves nothing to another. */
+    /* Returns the number of the spawned run (a request of a server, a row of a batch) in which an
+     * effect is requested. Returns 0 when no spawned run requested the effect. Confined code of
+     * different runs has different processes and a different /tmp, so that one run leaves nothing
+     * to another. */
     uint32_t (*owner)(void *user, uint32_t effect);
     /* the sandboxes of code, commands and tool servers; when it is NULL, they are not confined */
     struct pdl_confined *confined;
@@ -55,8 +56,8 @@ typedef struct pdl_compose_options {
     const uint64_t *code_seed; /* see pdl_session_run_options */
     pdl_task *task;            /* the task whose handlers are called; NULL when there is none */
     /* The last row of the session of the engine, for a task of an engine whose tasks share a loop;
-     * borrowed. That row answers what the hooks of the task do not answer. When it is NULL, the
-     * worlds that this session opens answer. */
+     * borrowed. That row answers what the hooks of the task do not answer. When `engine` is NULL,
+     * this session opens the worlds that answer. */
     pdl_world *engine;
 } pdl_compose_options;
 
@@ -64,8 +65,8 @@ typedef struct pdl_compose_options {
  * and everything to which options point. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
-/* Forgets a run that was beside others, when its confined code is not used any more. The number of
- * the run may then be used again. */
+/* Forgets the spawned run with the number `owner`, whose confined code is not used any more. The
+ * number may then be used again. */
 void pdl_compose_forget(pdl_world *w, uint32_t owner);
 
 /* Returns the world that answers models, for previews. Borrowed. */

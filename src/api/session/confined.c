@@ -20,14 +20,15 @@
 
 #include "base/banned.h"
 
-/* Returns true for the `pdl` command of this project. The reference has a script of the same
- * name. */
+/* Returns true for the `pdl` command of this project. The reference has a script of the same name,
+ * which is much smaller. */
 static bool is_command(const char *path) {
     struct stat st;
     return access(path, X_OK) == 0 && stat(path, &st) == 0 && st.st_size > 1 << 18;
 }
 
-/* Returns the place of the command in packages, relative to the folder of the library. */
+/* Returns the path of a command near the folder of the library, where packages install it; NULL
+ * when there is none. */
 static const char *beside_library(pdl_arena *arena) {
     static const char *const places[] = {"pdl", "bin/pdl", "../bin/pdl", "../../bin/pdl"};
     char path[4096];
@@ -41,8 +42,8 @@ static const char *beside_library(pdl_arena *arena) {
     return NULL;
 }
 
-/* Returns the path of the pdl command: the running process, the command beside the library, or the
- * command on PATH. */
+/* Returns the path of the pdl command: PDL_COMMAND, the running process, the command near the
+ * library, or the command on PATH. Returns NULL when none is found. */
 static const char *helper_of(const char *(*env)(void *user, const char *name), void *user,
                              pdl_arena *arena) {
     char path[4096];
@@ -66,7 +67,7 @@ static const char *helper_of(const char *(*env)(void *user, const char *name), v
 }
 
 typedef struct sandbox_row {
-    pdl_val server, profiles; /* owned; absent when no server is confined */
+    pdl_val server, profiles; /* owned; `server` is absent when the row is not for a tool server */
     pdl_sandbox *sandbox;
 } sandbox_row;
 
@@ -219,8 +220,9 @@ static bool same(pdl_vref a, pdl_vref b) {
     return none == pdl_is_absent(b) && (none || pdl_val_eq(a, b));
 }
 
-/* Narrows the sandbox of the run by each of the profiles (at least one). When the run has no
- * sandbox, a new one is narrowed. */
+/* Makes a sandbox from that of the run: adds the profile of a tool server (`server`, may be
+ * absent), and then narrows the sandbox by each of `profiles`. When the run has no sandbox, makes a
+ * new one. At least one profile is given. */
 static bool narrow(pdl_confined *c, pdl_vref server, pdl_str folder, pdl_vref profiles,
                    pdl_sandbox **owned, pdl_err *err) {
     pdl_sandbox *s = NULL;

@@ -1,8 +1,8 @@
 /* confined.h -- the sandboxes of a session: one for the whole run, and one for each profile that
  * blocks have in a field `sandbox`. Private to api.
  *
- * A block's profile is known when an effect brings it, so its sandbox is made then and kept: code
- * blocks of one profile share one Python process.
+ * The profile of a block is known only when an effect brings it. Its sandbox is made then, and
+ * kept, so that code blocks with the same profile share one Python process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,13 +30,13 @@ void pdl_confined_keep(pdl_confined *c, pdl_str path);
  * be confined as requested is refused. Errors: those of pdl_sandbox_new. */
 PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err);
 
-/* Stores the sandbox for the profiles of an effect (a list, outermost first, or absent); NULL when
- * the effect is not confined. Borrowed. Errors: those of pdl_sandbox_new and pdl_sandbox_narrow,
- * limit. */
+/* Stores the sandbox for an effect (borrowed); NULL when the effect is not confined. `profiles` is
+ * the list of its profiles, outermost first, or absent. Errors: those of pdl_sandbox_new and
+ * pdl_sandbox_narrow, limit. */
 PDL_MUST bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **out,
                                 pdl_err *err);
-/* Stores the sandbox for a tool server. The profile of the server, which may be absent, adds to the
- * sandbox of the run; paths in the profile are relative to folder. */
+/* Stores the sandbox for a tool server. `own` is the profile of the server, or absent. It adds to
+ * the sandbox of the run, and its paths are relative to folder. `profiles` is as above. */
 PDL_MUST bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref profiles,
                                   const pdl_sandbox **out, pdl_err *err);
 
@@ -44,8 +44,9 @@ PDL_MUST bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder,
  * path. */
 bool pdl_confined_may_load(const pdl_confined *c, const pdl_sandbox *s, const char *path);
 /* Opens a file. For an effect of confined code, pdl_sandbox_open_for_code is used. For other
- * effects and for NULL, pdl_sandbox_open is used in all folders that one of the sandboxes may
- * write. */
+ * effects, and when e is NULL, pdl_sandbox_open is used for each of the sandboxes. *other is set
+ * when path is in no folder that confined code may write; the caller then opens the file as
+ * usual. */
 int pdl_confined_open(void *confined, const pdl_effect *e, const char *path, int flags,
                       unsigned mode, bool *other);
 

@@ -181,7 +181,7 @@ void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
     s->files.server = server;
 }
 
-/* Collects the output of a run, which the next poll of the server sends. */
+/* Notes that a run has output, which the next poll of the server sends. */
 static void on_output(void *user, const pdl_event *e) {
     if (e->kind == PDL_EVENT_text || e->kind == PDL_EVENT_out || e->kind == PDL_EVENT_run_end)
         pdl_durable_note_output(user);

@@ -1,8 +1,8 @@
 /* guard.c -- the policies of a session: reads them, opens the world that asks them, and fills in
  * the redactions of recordings, traces and output.
  *
- * A redaction is a part of the session, so that every writer can borrow it before the last policy,
- * which is the policy of the program, is read.
+ * Redactions are parts of the session. So every writer can borrow one before the last policy is
+ * read, which is that of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@
 
 #include "base/banned.h"
 
-/* Confined code must not change a policy, nor a file that the policy names. */
+/* Keeps confined code from changing a policy, or a file that a policy names. */
 static void keep_file(void *user, pdl_str path) {
     pdl_confined *c = pdl_session_confined(user);
     if (c) pdl_confined_keep(c, path);
@@ -48,8 +48,8 @@ static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
     pdl_policies_put_label(user, labels, out);
 }
 
-/* Returns false for code in a sandbox that may write nothing. A replay has no sandboxes, so its
- * answer may differ from that of the recorded run. */
+/* Returns false for code in a sandbox that may write nothing. A replay has no sandboxes, so there
+ * this returns true even if it returned false in the recorded run. */
 static bool leaves_files(void *user, const pdl_effect *e) {
     const pdl_session *s = user;
     const pdl_sandbox *box = NULL;
@@ -181,7 +181,7 @@ static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_v
     return true;
 }
 
-/* Returns the sandbox profile in the policies of the module; absent when they have none. Owned. */
+/* Stores the sandbox profile in the policies of the module, owned; absent when they have none. */
 static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, pdl_err *err) {
     const pdl_node *n = s->rules.policies ? pdl_policies_sandbox_of(s->rules.policies, bit) : NULL;
     *out = pdl_absent();
@@ -213,8 +213,8 @@ bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
     return true;
 }
 
-/* Sets the policy of a run. A durable run beside others has its own policy world, because a
- * separate journal is after it. */
+/* Sets the policy of a run. A spawned durable run has a separate policy world, because a separate
+ * journal follows it. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
     pdl_session *s = session;
     pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];

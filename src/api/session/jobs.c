@@ -61,7 +61,7 @@ static void wait_no_longer(pdl_jobs *all, held_call *j) {
     j->next_waiting = j->prev_waiting = NULL;
 }
 
-/* Removes the call from its world. */
+/* Removes the call from its world, and frees it. */
 static void forget(held_call *j) {
     *(j->prev ? &j->prev->next : &j->world->first) = j->next;
     if (j->next) j->next->prev = j->prev;

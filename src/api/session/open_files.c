@@ -10,7 +10,8 @@
 
 #include "base/banned.h"
 
-/* Returns true when path names a file. A run that is only explained makes no file. */
+/* Returns true when path names an existing file. A run that is only explained makes no file, so it
+ * uses only an existing cache. */
 static bool is_file(pdl_str path) {
     char *z = pdl_str_dup(path);
     bool is = path.n && access(z, F_OK) == 0;

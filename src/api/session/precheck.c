@@ -35,8 +35,8 @@ typedef struct precheck {
 
 typedef PDL_VEC(pdl_str) name_list;
 
-/* Collects every variable that the run begins with. The names of the options are borrowed for the
- * start. */
+/* Collects the names of the variables with which the run begins. They are borrowed from the dict of
+ * variables. */
 static void collect_names(const pdl_session *s, name_list *names) {
     pdl_vref v = s->running.run ? s->loaded.inputs : s->opt.program.variables;
     *pdl_vec_push(names) = PDL_STR("pdl_args");
@@ -55,8 +55,8 @@ static bool asks_services(const pdl_session *s) {
            !s->files.owned;
 }
 
-/* Hashes the names of the variables, in any order. Variables that every run has are left out: the
- * check knows them, and they exist only once the run has begun. */
+/* Hashes the names of the variables; their order does not matter. pdl_model_default_parameters is
+ * left out: every run has this variable, but only after it has begun. */
 static uint64_t key_of(const name_list *names) {
     uint64_t key = 1;
     for (size_t i = 0; i < names->n; i++)
@@ -102,8 +102,8 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     return own;
 }
 
-/* Returns true when this request is for the model without a provider. The request then fails with
- * that error, and costs nothing. */
+/* Returns true when this request is for a model without a provider. Such a request fails with the
+ * same error as the check, and costs nothing. */
 static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
     const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s, pdl_session_env_of_file};
     pdl_vref model = pdl_dict_getz(e->request, "model");

@@ -72,7 +72,8 @@ bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
     return pdl_is_absent(profile) || add_profile(s, profile, err);
 }
 
-/* Makes the paths in a list relative to the folder of its file. Takes the profile. */
+/* Puts `folder`, the folder of the profile's file, before the relative paths in the list `key`.
+ * Takes the profile. */
 static pdl_val placed(pdl_val profile, const char *key, pdl_str folder) {
     pdl_vref list = pdl_dict_getz(profile, key);
     if (!pdl_is_list(list) || !folder.n) return profile;

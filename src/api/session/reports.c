@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* Appends the name of an origin that the policies have for it. */
+/* Appends the name that the policies have for an origin; without policies, its built-in name. */
 static void put_origin(const void *user, pdl_label origin, pdl_buf *out) {
     const pdl_session *s = user;
     size_t bit = 0;

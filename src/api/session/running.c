@@ -1,6 +1,7 @@
 /* running.c -- holds the run of a session, the programs inside it and the runs beside it, and ends
  * them in the right order. The order matters: a run and its inner programs refer to the worlds of
- * the chain, so they end before the chain is closed, while budget and reserve are used until then.
+ * the chain, so they end before the chain is closed. The budget and the reserve are used until
+ * then.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

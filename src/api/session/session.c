@@ -64,8 +64,8 @@ bool pdl_session_ok(const pdl_session *s) {
            pdl_reports_ok(&s->reports) && pdl_group_ok(s);
 }
 
-/* Reads the policies of the session's options. The session ends before an error is printed, so its
- * secrets are redacted here. */
+/* Reads the policies of the session's options. The session ends before an error is printed, so
+ * secrets in the error are redacted here. */
 static bool read_policies(pdl_session *s, pdl_err *err) {
     pdl_err why = {0};
     pdl_buf b = PDL_BUF;
@@ -96,7 +96,7 @@ static bool begin_explain(pdl_session *s, pdl_err *err) {
     return !s->opt.run.allow.n || pdl_allow_read(s->opt.run.allow, &s->reports.allowed, err);
 }
 
-/* Opens the files that the user named, so that an error comes before anything is read. */
+/* Opens everything that the user named, so that an error comes before the program is read. */
 static bool open_all(pdl_session *s, pdl_err *err) {
     if (!pdl_around_open(s, err)) return false;
     s->rules.confined =
@@ -198,7 +198,8 @@ bool pdl_session_park(pdl_session *s) {
     return true;
 }
 
-/* Returns the rest of timeout_ms, which began at start; -1 when there is no limit. */
+/* Returns how many of the timeout_ms milliseconds since `start` are left; -1 when there is no
+ * limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;
@@ -256,8 +257,8 @@ pdl_step pdl_session_run(pdl_session *s) {
     return pdl_session_step(s, -1);
 }
 
-/* libuv registers a new descriptor with the kernel only when the loop runs next, so the time is
- * limited. */
+/* libuv registers a new descriptor with the kernel only when the loop runs next, so the returned
+ * time is limited. */
 int pdl_session_deadline_ms(const pdl_session *s) {
     enum { MAX_WAIT_MS = 50 };
     if (!s->running.run || any_ready(s) || hooks_are_ready(s)) return 0;

@@ -31,14 +31,14 @@ pdl_chain *pdl_session_chain(pdl_session *s);
 /* answerers.c. Returns the last world of the chain. */
 pdl_world *pdl_session_answer_world(pdl_session *s);
 
-/* durable_session.c. Returns the first world that a durable run beside others sees.
- * pdl_session_end_durable ends that run. */
+/* durable_session.c. Makes the chain of a spawned durable run, and returns its first world.
+ * pdl_session_end_durable closes the chain. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
 /* If the journal has parked the run, ends the run and returns true. */
 bool pdl_session_end_parked(pdl_session *s);
 pdl_sink pdl_session_output_sink(const pdl_session *s);
 void pdl_session_end_durable(pdl_session *s, uint32_t slot);
-/* Opens the row `output`. */
+/* Opens the world of the row `output` of chain.def. */
 pdl_world *pdl_session_output_world(const pdl_session *s, pdl_world *next);
 
 /* telemetry.c. Opens the exporter of a session that has a separate environment. Error: usage. */
@@ -55,9 +55,10 @@ const char *pdl_session_tracestate(const pdl_session *s);
 const char *pdl_session_env_of(void *user, const char *name);
 /* Returns the value of a variable in a file `.env`, see pdl_environ_of_file. */
 const char *pdl_session_env_of_file(void *user, const char *name);
-/* Returns a variable of the environment that is read for the given purpose or a stronger one; NULL
- * when it is not set, or is not read for the purpose of this session. An error about its value
- * mentions the variable. */
+/* Returns a variable of the environment that is read for the purpose `needed` and for purposes that
+ * precede it in the enum. Returns NULL when the variable is not set, or is not read for the purpose
+ * of this session. pdl_session_name_setting adds the name of the variable to an error about its
+ * value. */
 const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed, const char *name);
 void pdl_session_name_setting(pdl_err *err, const char *name);
 /* Changes the kind of an error to `usage` when the value of an option, or the content of the file
@@ -122,7 +123,8 @@ void pdl_session_record_program(pdl_session *s);
 /* Adds the variables, with their origin, to d. Takes d. */
 pdl_val pdl_session_with_variables(pdl_val d, pdl_vref vars, pdl_label origin);
 
-/* durable_session.c. Lets the journal that --replay names answer. Errors: io, replay. */
+/* durable_session.c. Opens the durable run that --replay names, which then answers the effects.
+ * Errors: io, replay. */
 PDL_MUST bool pdl_session_open_replay(pdl_session *s, pdl_err *err);
 
 #endif

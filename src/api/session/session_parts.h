@@ -48,7 +48,7 @@ bool pdl_around_ok(const pdl_around *a);
 
 typedef struct pdl_session_rules {
     pdl_policies *policies; /* may be NULL */
-    /* {name and text: bit}, for each program with a policy; absent when there is none */
+    /* a dict: name and text of a program with a policy -> its bit; absent when there is none */
     pdl_val modules;
     pdl_policy_memories *memories;            /* shared by the session and its members */
     pdl_redaction redactions[PDL_SINK_COUNT]; /* for each sink, the labels that it redacts */

@@ -21,7 +21,8 @@ typedef const char *pdl_setting_env_fn(void *user, const char *name);
 PDL_MUST bool pdl_code_limit_read(pdl_code_limit which, pdl_setting_env_fn *env, void *user,
                                   uint64_t *out, pdl_err *err);
 
-/* Checks all these variables. Error: usage. */
+/* Checks the variables with limits for code, PDL_CA_FILE, PDL_COMMAND and PDL_TIMEOUT. Error:
+ * usage. */
 PDL_MUST bool pdl_settings_check(pdl_setting_env_fn *env, void *user, pdl_err *err);
 
 #endif

@@ -146,8 +146,8 @@ static bool is_of_library(const pdl_finder *f, pdl_str from, pdl_str path) {
     return found;
 }
 
-/* Names the module of the library that an import may mean. A path into a folder that is there means
- * a file in that folder. */
+/* Names the module of the library that an import may mean. A path into an existing folder of the
+ * user means a file in that folder. */
 static bool advise_library(const pdl_finder *f, pdl_str from, pdl_str path, pdl_buf *out) {
     pdl_str folder = pdl_file_folder(path);
     bool is_own = folder.n && !pdl_str_eq(folder, PDL_STR("lib")) && is_folder(f, from, folder);

@@ -18,7 +18,7 @@ typedef struct pdl_folders {
 } pdl_folders;
 
 /* Returns the folders in var (the value of PDL_PATH; may be NULL), then the given folders, then the
- * places of the installation. In the arena. */
+ * places of the installation. All are in the arena. */
 pdl_folders pdl_api_folders(pdl_arena *arena, const char *var, const pdl_str *given,
                             size_t n_given);
 

@@ -41,8 +41,8 @@ static void add_entry(void *user, const char *name, pdl_file_kind kind) {
     pdl_buf_fini(&b);
 }
 
-/* Lists the modules of the library. A folder lib/ without stdlib.pdl is another one, such as
- * /usr/lib. */
+/* Lists the modules of the library. A folder lib/ without stdlib.pdl is not that of PDL, but one
+ * such as /usr/lib. */
 static void list_modules(pdl_arena *arena, const pdl_str *folders, size_t n, name_list *names) {
     pdl_buf lib = PDL_BUF, mark = PDL_BUF;
     for (size_t i = 0; i < n && !names->n; i++) {

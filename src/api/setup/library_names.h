@@ -8,9 +8,9 @@
 
 #include "base/buf.h"
 
-/* Appends a hint that names the module of the library, or the few modules, that `path` may mean:
- * its last part has a wrong letter, or its folder is wrong or missing. Returns false when no module
- * is near enough. folders: where imports are searched. */
+/* Appends a hint that names the module of the library, or the few modules, that `path` may mean.
+ * Such a path has a wrong letter in its last part, or a wrong folder, or no folder. Returns false
+ * when no module is near enough. `folders` are searched for imports. */
 bool pdl_library_advise(const pdl_str *folders, size_t n, pdl_str path, pdl_buf *out);
 
 #endif
