@@ -199,8 +199,7 @@ static void emit_undefined(pdl_emit *e, const char *why) {
 }
 
 /* Emits a if b else c if d ...: a loop, since a chain may be long. A chain without a last `else`
- * may have no value: this is an error where a value is needed, and empty where the value becomes
- * text. */
+ * may have no value: this is the empty text when becomes_text is set, and otherwise an error. */
 static void emit_cond(pdl_emit *e, const pdl_xnode *x, bool becomes_text) {
     PDL_VEC(uint32_t) overs = {0};
     emit_CHOICE(e);

@@ -17,7 +17,8 @@ static bool asks_the_same(pdl_str name, bool content) {
            !(content && c == PDL_CONTROL_SHAPES);
 }
 
-/* Returns the parameters of a model call that belong to the question. */
+/* Returns the parameters of a model call that belong to the question. content: see
+ * asks_the_same. */
 static pdl_val model_params(pdl_vref given, bool content) {
     pdl_val d = pdl_dict_new(pdl_dict_len(given));
     for (size_t i = 0; i < pdl_dict_len(given); i++) {

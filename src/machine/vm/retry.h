@@ -33,7 +33,8 @@ struct pdl_attempts {
 #define TRACED_AGAIN "The previous error occurs multiple times."
 
 void pdl_vm_attempts_free(pdl_attempts *a);
-/* Executes CATCH. When no attempt follows, the fallback runs; its code begins at `fallback`. */
+/* Executes CATCH. When no attempt follows and has_fallback is set, the fallback runs; its code
+ * begins at `fallback`. */
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err);
 /* Executes RETRY_AGAIN. */
 void pdl_vm_retry_again(pdl_fiber *f, uint32_t attempt);

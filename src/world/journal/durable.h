@@ -44,9 +44,9 @@ typedef enum {
     PDL_DURABLE_SHOW
 } pdl_durable_use;
 
-/* Opens an existing run. take_over: opens it even if another process may own it. Errors: io, replay
- * (not a journal, damaged, of another version), runtime (another process owns it; nothing was
- * recorded; it can only be replayed). */
+/* Opens an existing run. full: as for pdl_durable_create. take_over: opens the run even if another
+ * process may own it. Errors: io, replay (not a journal, damaged, of another version), runtime
+ * (another process owns it; nothing was recorded; it can only be replayed). */
 PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
                                pdl_durable **out, pdl_err *err);
 /* Returns true when the run sends requests that have no answer. */

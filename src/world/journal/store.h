@@ -13,12 +13,13 @@
 
 typedef struct pdl_store pdl_store;
 
-/* Makes a new file with empty tables. note: gets a text for the user about the place of the file,
- * or stays empty. Errors: usage when the file exists, io. */
+/* Makes a new file with empty tables. full: each sync waits until the disk has the data. note: gets
+ * a text for the user about the place of the file, or stays empty. Errors: usage when the file
+ * exists, io. */
 PDL_MUST bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf *note,
                                pdl_err *err);
-/* Opens an existing file. writes: the caller will add rows. Errors: io, replay (not a journal,
- * damaged, of another version). */
+/* Opens an existing file. writes: the caller will add rows. full: as for pdl_store_create. Errors:
+ * io, replay (not a journal, damaged, of another version). */
 PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err);
 /* Holds one read lock until the file is closed. So all statements see the file as it is now, and no
  * statement takes a separate lock. May be called only for a file that was opened for reading. */
@@ -142,8 +143,8 @@ void pdl_store_forget_keys(pdl_store *s);
 
 /* --- messages: nodes of a tree whose paths are lists of messages ------------------------------ */
 
-/* Finds the node with this hash, or makes it; *id is 0 when the node does not exist and nothing may
- * be written. */
+/* Finds the node with this hash, or makes it. up: the node of the message before this one. *id is 0
+ * when the node does not exist and nothing may be written. */
 PDL_MUST bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
                                 pdl_err *err);
 /* Appends the list that ends at the node as JSON, first message first. */

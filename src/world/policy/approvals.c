@@ -69,7 +69,7 @@ static judging take_out(pending *p) {
 }
 
 /* Continues after the question. answered: a person has answered it; otherwise there was no way to
- * ask. */
+ * ask. yes: the action was approved. */
 static void resume(policy_front *r, pending *p, bool answered, bool yes, const char *why) {
     judging j = take_out(p);
     j.decision.answered = answered;

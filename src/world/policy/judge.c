@@ -212,7 +212,8 @@ static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
 }
 
 /* Judges an argument of an action that may start any command. Every rule that names a command may
- * apply. A value that decides which command is started may also be argument 0 of that command. */
+ * apply. chooses: the value decides which command is started, so it may also be argument 0 of that
+ * command. */
 static pdl_decision judge_any(const policy *p, const pdl_policy_ask *ask, const pdl_argument *a,
                               bool chooses) {
     pdl_label origins = pdl_label_origins(a->label) & p->known, stopped;

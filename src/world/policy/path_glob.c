@@ -84,8 +84,8 @@ void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out)
     if (!out->len) pdl_buf_putc(out, '/');
 }
 
-/* Returns true when the path fits. Paths of effects are relative to the working directory, patterns
- * to the folder of the program. */
+/* Returns true when the path fits. With `real`, links are followed first. Paths of effects are
+ * relative to the working directory, patterns to the folder of the program. */
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real) {
     pdl_buf want = PDL_BUF, have = PDL_BUF;
     size_t wild = pdl_str_find(pattern, PDL_STR("*"), 0);

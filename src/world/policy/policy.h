@@ -45,9 +45,9 @@ typedef struct pdl_policies pdl_policies;
 pdl_policies *pdl_policies_new(pdl_label_names *names);
 void pdl_policies_free(pdl_policies *p); /* p may be NULL */
 
-/* Adds a policy: the text of a file, or a node (borrowed) of a program. Built-in policies have no
- * opinion on what is trusted or read-only. Error: schema (syntax when it is not YAML); its message
- * has all problems, each with its place. */
+/* Adds a policy: the text of a file, or a node (borrowed) of a program. With built_in, the policy
+ * has no opinion on what is trusted or read-only. Error: schema (syntax when it is not YAML); its
+ * message has all problems, each with its place. */
 PDL_MUST bool pdl_policies_add(pdl_policies *p, pdl_str name, pdl_str bytes, bool built_in,
                                pdl_err *err);
 PDL_MUST bool pdl_policies_add_node(pdl_policies *p, pdl_str name, const pdl_node *n, pdl_err *err);
@@ -105,8 +105,8 @@ PDL_MUST bool pdl_policies_lock(pdl_policies *p, pdl_str name, pdl_str bytes, pd
  * names; p is NULL when there are no more. The caller passes the content of the file to
  * pdl_policies_put_list. */
 pdl_str pdl_policies_list_path(const pdl_policies *p, size_t i, pdl_loc *loc);
-/* Adds a list with one value on each line. Blanks around a value, empty lines, and lines that begin
- * with # are ignored. */
+/* Adds the content of the i-th file that pdl_policies_list_path returns: one value on each line.
+ * Blanks around a value, empty lines, and lines that begin with # are ignored. */
 void pdl_policies_put_list(pdl_policies *p, size_t i, pdl_str bytes);
 /* Computes the hash of the whole definition of a tool, which lock files contain. Error: a part of
  * the definition that JSON cannot express. */

@@ -35,7 +35,7 @@ static bool is_path_text(pdl_str s) {
     return s.n > 0;
 }
 
-/* Reads a name, or ${ PATH }. Returns what is wrong, or NULL. */
+/* Reads a name, or ${ PATH }. of_source: see pdl_readers_read. Returns what is wrong, or NULL. */
 static const char *read_name(pdl_str text, bool of_source, reader_name *out) {
     static const char *const forms[] = {
         "a reader here is a name, or ${ ARGUMENT }, an argument of the sink",

@@ -45,8 +45,8 @@ typedef struct not_a_reader {
 
 struct policy;
 
-/* Reads `readers:` of a source or of a rule. Returns a message about a mistake, and sets *at to its
- * node. Returns NULL when there is no mistake. */
+/* Reads `readers:` of a source (of_source) or of a rule. Returns a message about a mistake, and
+ * sets *at to its node. Returns NULL when there is no mistake. */
 const char *pdl_readers_read(pdl_arena *arena, const pdl_node *n, bool of_source, reader_names *out,
                              const pdl_node **at);
 /* Returns the labels whose readers are fields of answers. */

@@ -194,8 +194,9 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s, pdl_vref reply) {
     pdl_err_fini(&err);
 }
 
-/* Adds a stage when the top of the stack is the promise of an open model call. The promise of the
- * stage then replaces the top. Returns false in all other cases. */
+/* Adds a stage when the top of the stack is the promise of an open model call. The stage applies
+ * the parser (with `parse`) or the spec. The promise of the stage then replaces the top. Returns
+ * false in all other cases. */
 static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
     if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
     pdl_promise *p = pdl_promise_of(*top(f));

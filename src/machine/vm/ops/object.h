@@ -22,8 +22,8 @@ void pdl_vm_start_slice(pdl_fiber *f);
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator);
 void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated);
 /* When the test is an operator (such as `eq`) and one of its operands contains an object, asks the
- * worker for the result, whose promise replaces the operands. Returns false for other tests and
- * operands. */
+ * worker for the result, whose promise replaces the operands. With `negated`, asks for the opposite
+ * result. Returns false for other tests and operands. */
 bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated);
 const char *pdl_vm_arith_text(pdl_arith op);
 /* Returns true when v is an object, or may contain one. */

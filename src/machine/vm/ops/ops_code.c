@@ -141,7 +141,8 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* Replaces the reply on top by the result and rebinds what the code changed in place. */
+/* Replaces the reply on top by the result and rebinds what the code changed in place. command: the
+ * reply is that of a command, which rebinds nothing. */
 pdl_step pdl_op_CODE_END(pdl_fiber *f, bool command, const pdl_b_code *b, pdl_err *err) {
     if (command) return command_end(f, b, err);
     pdl_vref rebound = pdl_dict_getz(*top(f), "rebound");

@@ -192,8 +192,8 @@ static size_t include_depth(const pdl_fiber *f) {
     return n;
 }
 
-/* Puts the policy of a built program in force for the later actions of this program. Computed and
- * included text belongs to the module around it. */
+/* Puts the policy of a built program in force for the later actions of this program. is_part: the
+ * program is computed or included text, which belongs to the module around it. */
 static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
     pdl_run *r = f->run;
     if (is_part) code->modules |= pdl_inflight_modules(f);

@@ -25,8 +25,8 @@
 
 static size_t n_waiting(const pdl_run *r) { return r->effects.queue.n - r->effects.queue_head; }
 
-/* Returns the ceiling. PDL_STRESS=slots:N lowers it, so that few calls show what happens when all
- * slots are taken. */
+/* Returns the ceiling, which is `most` or a smaller number N of PDL_STRESS=slots:N. With a small N,
+ * few calls show what happens when all slots are taken. */
 static size_t ceiling(const pdl_run *r, size_t most) {
     size_t said = r->opt.debug ? r->opt.debug->slots : 0;
     return PDL_LIKELY(!said) || said > most ? most : said;

@@ -123,8 +123,9 @@ static pdl_val with_path(pdl_str text, pdl_str from, pdl_str to) {
 }
 
 /* Replaces the path in a message about the file that e requests. The message of a run shows a path
- * that depends on the folder where the run was started; the recorded message has the path of the
- * request instead. */
+ * that depends on the folder where the run was started. The recorded message has the path of the
+ * request instead. With `record`, returns the recorded message for the message of a run; otherwise
+ * the reverse. */
 static pdl_val moved_message(const pdl_effect *e, pdl_str folder, pdl_str text, bool record) {
     pdl_vref path = pdl_dict_getz(e->request, "path"), shown = pdl_dict_getz(e->request, "shown");
     if (!pdl_is_str(path)) return pdl_text(text);

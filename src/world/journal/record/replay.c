@@ -118,7 +118,8 @@ static void not_recorded(const replayer *r, const pdl_effect *e, const journal_i
     err->uncatchable = true;
 }
 
-/* Fails the effect, because the file cannot be read, or its row has no valid answer. Takes err. */
+/* Fails the effect, because its row has no valid answer (was_read), or because the file cannot be
+ * read. Takes err. */
 static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err) {
     if (was_read) {
         pdl_err_set(&a->err, PDL_E_replay, (pdl_loc){0}, "replay: %.*s is damaged: %s",
