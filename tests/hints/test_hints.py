@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrong hint is worse than no hint. For each hint, these are the mistakes that must get it, and similar mistakes that must not.
+"""A wrong hint is worse than no hint. The cases of each hint are mistakes that must get the hint, and similar mistakes that must not.
 
 The files *.hints have the cases. `=== HINT` begins a hint (a part of the printed text). Programs follow, each after a line that says what is expected:
     --- yes         `pdl check` prints the hint          --- yes run     `pdl` prints it

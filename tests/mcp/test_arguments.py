@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which arguments a tool of a server gets when it is called as a function: all that its schema allows, also those that it does not name."""
+"""Which arguments a tool of a server gets when it is called as a function: all that its schema allows, also arguments that the schema does not name."""
 import json
 
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file `.env` may have come with a downloaded program. So an address that it names gets only keys of the same file, and it cannot copy a key of the
-process. It decides neither what is executed and seen, nor what is sent and paid."""
+process. Such a file decides neither what is executed and seen, nor what is sent and paid."""
 import http.server
 import json
 import os

@@ -1,5 +1,5 @@
 """Readers: who may get data of a source. A label names its readers, by words of the policy and fields of the answer, and a rule names who gets a
-value. A value passes when all of these are among the readers of each of its labels, whatever happened to it on the way.
+value. A value passes when everyone who gets it is among the readers of each of its labels, whatever happened to the value on the way.
 SPDX-License-Identifier: Apache-2.0
 """
 import http.client

@@ -111,8 +111,8 @@ bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *
     if (!ok)
         pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s should be %s", name,
                     form);
-    /* Only LiteLLM's own file has this row. That file also has objects that describe no model, so
-     * its rows are not checked. */
+    /* Only LiteLLM's own file has the row sample_spec. That file also has objects that describe no
+     * model, so its rows are not checked. */
     bool skips = ok && pdl_is_dict(pdl_dict_getz(table, "sample_spec"));
     for (size_t i = 0; ok && !skips && i < pdl_dict_len(table); i++) {
         pdl_vref row = followed(table, pdl_dict_val_at(table, i));

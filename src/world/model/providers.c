@@ -255,7 +255,7 @@ static const pdl_provider *find_by_base(pdl_str base) {
 
 static const char *first_set(const char *names, const pdl_env *env);
 
-/* Selects Vertex AI as the reference does, and Gemini when only its key is known. */
+/* Selects Vertex AI as the reference does, and Gemini when only the key of Gemini is known. */
 static const pdl_provider *find_google(pdl_vref params, const pdl_env *env) {
     static const char vertex[] =
         "vertex_project vertex_location vertex_credentials VERTEXAI_PROJECT VERTEX_PROJECT "

@@ -1,4 +1,4 @@
-/*
+/* test_base64.c -- base64 in both alphabets: written, read back, and refused when it is broken.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

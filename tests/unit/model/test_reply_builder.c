@@ -1,4 +1,4 @@
-/* test_reply_builder.c -- a draft is built from events, and the fast reader of events refuses what
+/* test_reply_builder.c -- a reply is built from events, and the fast reader of events refuses what
  * it must refuse.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -49,7 +49,7 @@ static bool is_plain_type(pdl_str s) {
     return s.n > 0 && s.p[0] != ';';
 }
 
-/* Returns true when nothing is to be changed. */
+/* Returns true when s is in the plain form already. */
 static bool is_plain(pdl_str s, bool is_data) {
     if (is_data) return is_plain_base64(s);
     if (pdl_str_trim(s).n != s.n) return false;
@@ -123,7 +123,7 @@ static bool put_plain(const struct data_place *at, pdl_str s, pdl_buf *out, pdl_
     return put_data(data, is_base64, out) || refuse(at, s, "is not base64", err);
 }
 
-/* Returns the row of a part in places, and the address or data of the part in *text. Returns NULL
+/* Returns the row of `places` for a part. *text gets the address or data of the part. Returns NULL
  * when the part has neither. */
 static const struct data_place *find(pdl_vref part, pdl_str *text) {
     if (!pdl_is_dict(part)) return NULL;

@@ -54,8 +54,8 @@ pdl_val pdl_structured_wrap(pdl_vref schema);
 /* Returns true when any text is valid against this schema, so that it constrains nothing. */
 bool pdl_structured_is_text(pdl_vref schema);
 
-/* Returns the conversation with a sentence added to its last text that asks for JSON of this
- * schema. */
+/* Returns the conversation with a sentence at the end of its last text. The sentence asks for JSON
+ * of this schema. */
 pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema);
 
 /* Returns the response_format for api.openai.com, which refuses most schemas: the strict form
@@ -67,8 +67,8 @@ pdl_val pdl_structured_openai(pdl_ask *a);
 /* Returns the schema inside a response_format of type json_schema, or absent. Borrowed. */
 pdl_vref pdl_structured_schema(pdl_vref response_format);
 
-/* Returns the tool that represents the schema; pdl_structured_choice returns the tool_choice
- * that forces it. */
+/* Returns the tool that represents the schema; pdl_structured_choice returns the tool_choice that
+ * forces the model to call this tool. */
 pdl_val pdl_structured_tool(pdl_vref schema);
 pdl_val pdl_structured_choice(void);
 

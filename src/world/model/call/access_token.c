@@ -1,13 +1,13 @@
-/* access_token.c -- exchanges keys for tokens, one exchange for all calls that need it; see
- * access_token.h (spec providers 12).
+/* access_token.c -- exchanges keys for tokens, one exchange for all calls that need the same token;
+ * see access_token.h (spec providers 12).
  *
  * A run that maps over a thousand items starts a thousand calls with the same key. If each call
- * exchanged the key for itself, the service would refuse them. So the cache has one entry per
- * address and key, with one exchange at a time and a list of waiting calls. An exchange belongs to
- * the cache and not to the call that began it: a call that is cancelled or times out leaves the
- * list, and the exchange continues for the others. A token counts as expired EARLY_S seconds before
- * it really expires, because a request takes time to arrive. Keys and tokens are wiped from memory
- * when they are released.
+ * exchanged the key for itself, the service would refuse these exchanges. So the cache has one
+ * entry per address and key, with one exchange at a time and a list of waiting calls. An exchange
+ * belongs to the cache and not to the call that began it: a call that is cancelled or times out
+ * leaves the list, and the exchange continues for the others. A token counts as expired EARLY_S
+ * seconds before it really expires, because a request takes time to arrive. Keys and tokens are
+ * wiped from memory when they are released.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -21,8 +21,8 @@ typedef struct pdl_tokens {
 typedef struct pdl_token_wait {
     pdl_access_token *token;
     struct pdl_token_wait *next, **prev;
-    /* Called once. f is NULL when the token is available; otherwise f is the reason why it is not
-     * (taken). */
+    /* Called once. f is NULL when the token is available. Otherwise f says why there is no token,
+     * and the function takes f. */
     void (*fn)(void *user, pdl_fault *f);
     void *user;
 } pdl_token_wait;

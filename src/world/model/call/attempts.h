@@ -1,5 +1,5 @@
 /* attempts.h -- the outcome of each request of a call. The trace, `pdl_error.attempts` and the
- * reply show them. Private to model.
+ * reply show these outcomes. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -41,7 +41,8 @@ enum { MOCK_PIECE_CP = 3 };
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-/* Resources that a call may hold. SLOT: it waits for a rate slot; TURN: it has a rate slot. */
+/* Resources that a call may hold. SLOT: the call waits for a rate slot; TURN: the call has a rate
+ * slot. */
 enum { HTTP = 1, TIMER = 2, TOKEN = 4, SLOT = 8, TURN = 16, ALL = 31 };
 
 #define TO(state) (1u << PDL_CALL_##state)
@@ -200,7 +201,7 @@ static void put_traceparent(pdl_call *c) {
     if (o->tracestate) pdl_headers_put(&c->headers, "tracestate", o->tracestate);
 }
 
-/* Sends the request, or the poll for the job that it began. */
+/* Sends the request, or the poll for the job that the request began. */
 static void start_http(pdl_call *c) {
     bool poll = c->job.get.len > 0, stream = pdl_call_is_streamed(c);
     pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");

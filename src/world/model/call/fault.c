@@ -160,7 +160,7 @@ static int failing_status(pdl_vref v) {
     return n >= 400 && n <= 599 ? (int)n : 0;
 }
 
-/* Returns the object of an answer that describes the failure. */
+/* Returns the object in an answer that describes the failure. */
 static pdl_vref description_of(pdl_vref json) {
     pdl_vref body = pdl_is_list(json) ? first(json) : json, error = pdl_member(body, "error"),
              one = first(pdl_member(body, "errors"));

@@ -19,7 +19,8 @@
 void pdl_call_enter(pdl_call *c, pdl_call_state next);
 /* Returns true when c holds only what its state allows. For assertions. */
 bool pdl_call_is_ok(const pdl_call *c);
-/* Writes the request for the current model and starts whatever answers it. */
+/* Writes the request for the current model, and begins to send the request, or to answer it by a
+ * mock. */
 void pdl_call_write_request(pdl_call *c);
 /* Sends the written request, with the token when its key is exchanged for one. */
 void pdl_call_send(pdl_call *c);
@@ -71,7 +72,7 @@ bool pdl_call_on_data(void *user, pdl_str bytes);
 /* Reads a whole reply with status 2xx. */
 void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r);
 /* Passes text to the sink when the program wants pieces. Returns false when the sink cancelled the
- * call, or when c->fault says why it must end; the caller then calls pdl_call_stop. */
+ * call, or when c->fault says why the call must end. The caller then calls pdl_call_stop. */
 bool pdl_call_show(pdl_call *c, pdl_str text);
 /* Shows the text of a whole reply in pieces of n_cp code points, or as one piece when n_cp is 0.
  * The part of a job's text that was shown before is left out. Returns false in the same cases as

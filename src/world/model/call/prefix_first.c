@@ -1,8 +1,8 @@
 /* prefix_first.c -- for --prefix-first: of several calls whose requests begin alike, one
  * is sent first (spec know 1).
  *
- * A prompt cache has the beginning of a request after the answer to this request has begun. So
- * calls that are sent together all pay for the beginning in full. Here the first call leads: the
+ * A prompt cache knows the beginning of a request only after the answer to this request has begun.
+ * So calls that are sent together all pay for the beginning in full. Here the first call leads: the
  * others wait until its answer begins to arrive, or until it fails or is cancelled. When the answer
  * is not streamed, they wait for the whole answer. A call waits once at most, so this costs no more
  * than the time of one call to the first byte of its answer. Calls begin alike when they share a

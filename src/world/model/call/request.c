@@ -185,9 +185,9 @@ static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
     return d->embedder->write(&c->ask, &c->url, body, err);
 }
 
-/* Reads the parameter `cache`. "auto" requests marks and "off" forbids them. Both override the
- * option of the run, and set *own. A value that is not a text is a setting for another engine, and
- * is ignored. */
+/* Reads the parameter `cache`. "auto" requests marks and "off" forbids them. Both values override
+ * the option of the run, and set *own. A value that is not a text is a setting for another engine,
+ * and is ignored. */
 static bool wants_marks(const pdl_call *c, bool *wants, bool *own, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(c->given, "cache");
     *wants = c->calls->opt.prefix.marks;

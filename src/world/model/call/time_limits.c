@@ -15,7 +15,8 @@
 
 enum { BARE, CONNECT, FIRST, IDLE, TOTAL, N_LIMITS };
 
-/* The limits of one of the four layers, in seconds. A negative limit is not set by the layer. */
+/* The limits of one of the four layers, in seconds. A limit that the layer does not set is
+ * negative. */
 typedef struct layer {
     double s[N_LIMITS];
 } layer;

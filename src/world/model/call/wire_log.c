@@ -25,7 +25,7 @@ static void put_lines(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) 
     } while (from < text.n);
 }
 
-/* Appends the lines of text with its secrets redacted, also those that span lines. */
+/* Appends the lines of text with its secrets redacted, also secrets that span several lines. */
 static void put_redacted(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
     pdl_buf clean = PDL_BUF;
     pdl_redact_lines(c->calls->opt.secrets, text, &clean);

@@ -113,8 +113,8 @@ static pdl_val call_of(pdl_vref m, size_t i) {
     return pdl_dict_putz(b, "input", pdl_call_input(call));
 }
 
-/* Returns a thought unchanged, with its signature, if this service made it. The service refuses
- * thoughts without its signature. */
+/* Returns a thought unchanged, with its signature, if this service made the thought. The service
+ * refuses thoughts that it has not signed. */
 static pdl_val thought_of(pdl_vref block) {
     bool own = pdl_member_str(block, "signature").n ||
                pdl_str_is(pdl_member_str(block, "type"), "redacted_thinking");

@@ -170,8 +170,8 @@ static bool is_openai_name(const writer *w) {
     return w->family != PDL_FAMILY_PLAIN;
 }
 
-/* Returns true when a model of OpenAI answers, directly or through a gateway; its strict mode has
- * special rules. */
+/* Returns true when a model of OpenAI answers, directly or through a gateway. OpenAI's strict mode
+ * has special rules. */
 static bool is_openai(const writer *w) {
     if (w->quirks & (PDL_Q_STRICT | PDL_Q_GATEWAY)) return true;
     if (w->quirks & PDL_Q_OPENAI_NAMES)
@@ -204,7 +204,7 @@ static void put_schema(writer *w) {
 }
 
 /* Returns true when `user` is sent: to services that always take it, and for OpenAI's model names.
- * Local servers may refuse it (spec providers 4.3). */
+ * Local servers may refuse `user` (spec providers 4.3). */
 static bool sends_user(const writer *w) {
     if (w->quirks & PDL_Q_USER) return true;
     return w->quirks & PDL_Q_OPENAI_NAMES && is_openai_name(w);
@@ -300,9 +300,10 @@ static bool says_gemini(pdl_str name) {
     return false;
 }
 
-/* Returns true when the service wants the mark of a thought back, or may forward it to a model that
- * wants it. These are Google's models, and gateways, whose aliases may mean any model. Services
- * that refuse a name in messages also refuse unknown members, so they get no marks. */
+/* Returns true when the service wants the signature of a thought back, or may forward the signature
+ * to a model that wants it. Google's models want it, and an alias of a gateway may mean any model.
+ * Services that refuse a name in messages also refuse unknown members, so they get no
+ * signatures. */
 static bool wants_marks(const pdl_ask *a) {
     unsigned quirks = a->provider->quirks;
     if (quirks & PDL_Q_NO_NAME) return false;

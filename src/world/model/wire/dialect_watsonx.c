@@ -64,8 +64,8 @@ bool pdl_watsonx_head(const pdl_ask *a, const char *what, pdl_buf *path, pdl_val
     return put_model(a, body, err);
 }
 
-/* Signs with a header of the program, a token that it gives, a Zen key, or the key exchanged for a
- * token. */
+/* Signs with a header of the program, a token of the program or the environment, a Zen key, or a
+ * token for which the key is exchanged. */
 static bool sign(const pdl_sign *s, pdl_err *err) {
     const pdl_ask *a = s->ask;
     if (pdl_headers_has(s->headers, "Authorization")) return true;

@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 /* SHOWN: bytes of an unreadable event that a message quotes. ASIDE: number of choices with another
- * index than 0 that wait for choice 0. DEEPEST: number of parts inside parts that are followed. */
+ * index than 0 that wait for choice 0. DEEPEST: how deep parts inside parts are read. */
 enum { SHOWN = 2000, ASIDE = 20000, DEEPEST = 4 };
 
 static const char think_open[] = "<think>", think_close[] = "</think>";

@@ -186,8 +186,8 @@ PDL_MUST bool pdl_reply_builder_end(pdl_reply_builder *d, pdl_val answer, pdl_va
 /* Ends the calls. A call without arguments gets the arguments that arrived with its name. The input
  * of the schema tool becomes text of the answer when no other arguments of it came. */
 void pdl_reply_tools_end(pdl_reply_builder *d);
-/* Returns the calls as a list and releases them. When just one came as function_call, it is not in
- * the list but in *function, which is absent otherwise. */
+/* Returns the calls as a list and releases them. When exactly one call came as function_call, this
+ * call is not in the list but in *function. Otherwise *function is absent. */
 pdl_val pdl_reply_tools_take(pdl_reply_builder *d, pdl_val *function);
 /* Puts the new parts of the calls into extra (taken), under the name tool_calls. */
 pdl_val pdl_reply_tools_grown(pdl_val extra, pdl_reply_builder *d);

@@ -370,8 +370,8 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
 }
 
-/* Returns an object with only these members and marks of a thought, which Google's models want
- * back. Returns any other value unchanged. */
+/* Returns an object with only the members `keys` and signatures of thoughts, which Google's models
+ * want back. Returns any other value unchanged. */
 static pdl_val only(pdl_vref v, const char *const *keys, size_t n) {
     if (!pdl_is_dict(v)) return pdl_keep(v);
     pdl_val out = pdl_dict_new(n);

@@ -187,7 +187,7 @@ static void follow(tool *t, char c) {
 }
 
 /* Adds the beginning of text to the arguments, up to the end of their object. Returns how many
- * bytes of text that took, with the blanks before the arguments. */
+ * bytes of text were read, including the blanks before the arguments. */
 static size_t take_part(tool *t, pdl_str text) {
     size_t from = 0, end;
     while (t->args.len == 0 && from < text.n && is_blank(text.p[from])) from++;
@@ -226,8 +226,8 @@ static void add_arguments(pdl_reply_builder *d, tool *t, pdl_str text) {
     }
 }
 
-/* Keeps the members of a piece that this file does not read, such as the mark of a thought, which
- * Google's models want back. */
+/* Keeps the members of a piece that this file does not read, such as the signature of a thought,
+ * which Google's models want back. */
 static void keep_more(pdl_val *more, pdl_vref piece, const char *const *known) {
     for (size_t i = 0; pdl_is_dict(piece) && i < pdl_dict_len(piece); i++) {
         pdl_vref key = pdl_dict_key_at(piece, i), v = pdl_dict_val_at(piece, i);
