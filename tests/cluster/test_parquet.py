@@ -57,6 +57,11 @@ def test_files(python, env):
     code, out, err = t.run(*args, **env)
     t.check("parquet: finished, nothing changes", code == 0 and (t.folder / "out.parquet").read_bytes() == before
             and sum(t.service.asked.values()) == 300 and not (t.folder / "out.parquet.rows").exists(), err)
+    (t.folder / "nameless.jsonl").write_text('{"word": "a", "": 1}\n')
+    kept = {f.name: f.read_bytes() for f in t.folder.glob("out.parquet*")}
+    code, out, err = t.run("p.pdl", "-i", "nameless.jsonl", "-o", "out.parquet", "--overwrite", **env)
+    t.check("parquet: a batch that is refused leaves the old output and its journal", code == 2 and "has no name" in err
+            and kept == {f.name: f.read_bytes() for f in t.folder.glob("out.parquet*")}, err)
     code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "out.csv", "--limit", 2, **env)
     t.check("parquet to csv", code == 0 and [r["l"] for r in t.table("out.csv")] == ["[1, 1]", "[2, 1]"], err)
     (t.folder / "to").mkdir()

@@ -198,6 +198,7 @@ static bool find_columns(batch *b, pdl_err *err) {
     for (size_t i = 0; i < b->columns.n; i++) *pdl_vec_push(&b->header) = b->columns.p[i];
     for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++)
         *pdl_vec_push(&b->header) = pdl_str_of(pdl_batch_own_column(i));
+    if (!pdl_batch_output_check_columns(&b->o->output, b->header.p, b->header.n, err)) return false;
     if (!columns && pdl_table_has_header(b->o->output.form)) {
         b->window.columns = b->header.p;
         b->window.n_columns = b->columns.n;
@@ -277,7 +278,6 @@ static bool begin_journal(batch *b, pdl_err *err) {
     bool there = pdl_batch_output_size(&b->o->output, &size);
     char *path = pdl_batch_output_target(b->o->output.path);
     bool whole = b->o->output.form == PDL_TABLE_parquet && exists(path);
-    if (whole && b->o->overwrite) (void)unlink(path);
     pdl_free(path);
     if (((there && size) || whole) && !b->o->overwrite) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -500,7 +500,7 @@ static bool count_rows(batch *b, pdl_err *err) {
     return step != PDL_ROWS_FAIL;
 }
 
-static bool open_window(batch *b, pdl_err *err) {
+static void open_window(batch *b) {
     window *w = &b->window;
     w->o = b->o;
     w->rows = b->rows;
@@ -526,7 +526,15 @@ static bool open_window(batch *b, pdl_err *err) {
                                                            .cancel = b->o->cancel,
                                                            .budget = w->budget});
     w->code = pdl_session_compile(b->o->session, b->o->program);
-    return pdl_session_variables(b->o->variables, &w->variables, err);
+}
+
+/* Removes the Parquet file of an earlier batch. The new one is made at the end, and an interrupted
+ * batch must not leave the old one in its place. */
+static void remove_old_output(const batch *b) {
+    if (!b->made || !b->o->overwrite || b->o->output.form != PDL_TABLE_parquet) return;
+    char *path = pdl_batch_output_target(b->o->output.path);
+    (void)unlink(path);
+    pdl_free(path);
 }
 
 static bool open_writer(batch *b, pdl_err *err) {
@@ -561,12 +569,20 @@ static bool check_reports(const pdl_batch_options *o, pdl_err *err) {
     return ok;
 }
 
+/* Whatever can refuse the batch comes before open_journal, which removes the journal of an earlier
+ * batch when the output is overwritten. The old output is removed last. */
 static bool open_all(batch *b, pdl_err *err) {
-    return pdl_session_take_policy(b->o->session, b->o->program, err) && check_reports(b->o, err) &&
-           pdl_batch_output_check(&b->o->output, err) &&
-           pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) && count_rows(b, err) &&
-           find_columns(b, err) && find_journal(b, err) && open_journal(b, err) &&
-           open_window(b, err) && open_writer(b, err);
+    if (!pdl_session_take_policy(b->o->session, b->o->program, err) || !check_reports(b->o, err) ||
+        !pdl_batch_output_check(&b->o->output, err) ||
+        !pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) || !count_rows(b, err) ||
+        !find_columns(b, err) ||
+        !pdl_session_variables(b->o->variables, &b->window.variables, err) ||
+        !find_journal(b, err) || !open_journal(b, err))
+        return false;
+    open_window(b);
+    if (!open_writer(b, err)) return false;
+    remove_old_output(b);
+    return true;
 }
 
 /* Stores the results that are certain, whatever the reason is for which the batch ends. */

@@ -116,6 +116,16 @@ bool pdl_batch_output_check(const pdl_table *t, pdl_err *err) {
     return check_path(t, err) && (t->form != PDL_TABLE_parquet || pdl_batch_duck_check(err));
 }
 
+bool pdl_batch_output_check_columns(const pdl_table *t, const pdl_str *columns, size_t n,
+                                    pdl_err *err) {
+    for (size_t i = 0; t->form == PDL_TABLE_parquet && i < n; i++)
+        if (!columns[i].n)
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "%.*s: column %zu has no name, and a Parquet file needs one",
+                               PDL_FMT(t->name), i + 1);
+    return true;
+}
+
 /* Returns a name in the form in which DuckDB compares it. The caller owns it. */
 static char *folded(const char *name) {
     char *text = pdl_str_dup(pdl_str_of(name));
@@ -181,11 +191,6 @@ static bool check_there(const pdl_batch_output *s, pdl_err *err) {
 
 bool pdl_batch_output_open(const pdl_table *t, const pdl_str *columns, size_t n, uint64_t keep,
                            pdl_batch_output **out, pdl_err *err) {
-    for (size_t i = 0; t->form == PDL_TABLE_parquet && i < n; i++)
-        if (!columns[i].n)
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                               "%.*s: column %zu has no name, and a Parquet file needs one",
-                               PDL_FMT(t->name), i + 1);
     pdl_batch_output *s = new_of(t->form);
     s->table = *t;
     s->path = t->form == PDL_TABLE_parquet

@@ -12,6 +12,9 @@ typedef struct pdl_batch_output pdl_batch_output;
 /* Checks that the table can be written at this place, with the libraries of this machine. Error:
  * usage. */
 PDL_MUST bool pdl_batch_output_check(const pdl_table *t, pdl_err *err);
+/* Checks that a table of this form can have the columns. Error: usage. */
+PDL_MUST bool pdl_batch_output_check_columns(const pdl_table *t, const pdl_str *columns, size_t n,
+                                             pdl_err *err);
 /* Begins a new table, or continues one after its first `keep` bytes (SQLite: rows). columns: the
  * columns of all rows, in their order; formats without a header ignore them. Error: io. */
 PDL_MUST bool pdl_batch_output_open(const pdl_table *t, const pdl_str *columns, size_t n,
