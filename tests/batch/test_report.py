@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress, reports, estimates, budgets, cache, order of waiting rows."""
 import os
+import contextlib
 import csv
 import json
 import re
+import sqlite3
 import subprocess
 import threading
 import time
@@ -109,6 +111,26 @@ def test_changing_input():
         f.write('{"id": 0, "word": "late"}\n')
     _, err = p.communicate(timeout=120)
     t.check("an input that changes while it is read", p.returncode == 1 and b"was changed while it was read" in err, err)
+
+
+@pytest.mark.parametrize("change, refused", [
+    ("UPDATE words SET word = 'other' WHERE id = 2", True), ("UPDATE words SET id = NULL WHERE id = 40", True),
+    ("DELETE FROM words WHERE id = 3; INSERT INTO words VALUES(3, 'w3')", True), ("INSERT INTO words VALUES(0, 'late')", True),
+    ("UPDATE words SET word = word", False), ("CREATE TABLE more(x); INSERT INTO more VALUES(1)", False)])
+def test_changing_table(change, refused):
+    t.begin({}, lambda prompt: time.sleep(0.05))
+    with contextlib.closing(sqlite3.connect(t.folder / "in.db")) as db:
+        db.execute("CREATE TABLE words(id INTEGER, word TEXT)")
+        db.executemany("INSERT INTO words VALUES(?, ?)", [(i, "w%d" % i) for i in range(1, 41)])
+        db.commit()
+        p = t.start("p.pdl", "-i", "in.db:words", "-o", "out.jsonl", "--jobs", 2)
+        deadline = time.monotonic() + 60
+        while not t.service.answered and time.monotonic() < deadline:
+            time.sleep(0.01)
+        db.executescript(change)
+        db.commit()
+    _, err = p.communicate(timeout=120)
+    t.check("a table that changes while it is read: " + change, (p.returncode, b"was changed while it was read" in err) == ((1, True) if refused else (0, False)), err)
 
 
 def test_full_disk():

@@ -301,6 +301,11 @@ def test_sqlite():
         (t.folder / "p.db").write_text("no database, but long enough to be looked at" * 30)
         code, out, err = t.run("p.pdl", "-i", source, "-o", "n.jsonl")
         t.check("sqlite refused: " + source, code in (1, 2) and text in err and not (t.folder / "n.jsonl").exists(), "%s %s" % (code, err))
+    (t.folder / "twins.csv").write_text("word,WORD\na,b\n")
+    before = select("b.db", "SELECT * FROM said ORDER BY rowid")
+    code, out, err = t.run("p.pdl", "-i", "twins.csv", "-o", "b.db:said", "--overwrite")
+    t.check("sqlite: the old table stays when the new one cannot be made", code != 0 and "duplicate column" in err
+            and select("b.db", "SELECT * FROM said ORDER BY rowid") == before, err)
     code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "a.db:words")
     t.check("sqlite: input is the output", code == 2 and "is the input and the output" in err, err)
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "batch/rows_impl.h"
@@ -115,6 +116,7 @@ typedef struct sqlite_reader {
     size_t n, taken; /* number of rows in the page, and of rows that were returned */
     int64_t last;    /* rowid of the last row that was read */
     uint64_t number, all;
+    uint64_t hash; /* hash of all values that were read */
     long version;
     bool ended, copied;
 } reader;
@@ -143,11 +145,37 @@ static pdl_val value_of(sql *q, sql_row *row, int i, pdl_row *out, pdl_str colum
     return pdl_null();
 }
 
+static uint32_t hash_value(sql *q, sql_row *row, int i) {
+    double d;
+    uint64_t bits;
+    switch (pdl_sql_kind(q, row, i)) {
+    case SQL_VALUE_INT: return pdl_hash_u64((uint64_t)pdl_sql_int(q, row, i));
+    case SQL_VALUE_NUM:
+        d = pdl_sql_num(q, row, i);
+        memcpy(&bits, &d, sizeof bits);
+        return pdl_hash_u64(~bits);
+    case SQL_VALUE_TEXT:
+    case SQL_VALUE_BYTES: return pdl_hash_str(pdl_sql_bytes(q, row, i));
+    case SQL_VALUE_NULL: break;
+    }
+    return 0;
+}
+
+/* Adds the values of a row, and its rowid, to a hash. */
+static uint64_t hash_row(uint64_t hash, sql *q, sql_row *row, size_t columns) {
+    for (size_t i = 0; i <= columns; i++) {
+        hash = (hash ^ hash_value(q, row, (int)i)) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
 static bool on_page_row(void *user, sql *q, sql_row *row) {
     reader *r = user;
     pdl_row *out = &r->page[r->n++];
     *out = (pdl_row){.number = ++r->number, .columns = pdl_dict_new(r->rows.columns.n)};
     r->last = pdl_sql_int(q, row, 0);
+    r->hash = hash_row(r->hash, q, row, r->rows.columns.n);
     for (size_t i = 0; i < r->rows.columns.n; i++) {
         pdl_str column = r->rows.columns.p[i];
         out->columns =
@@ -186,19 +214,55 @@ static void progress(const pdl_rowset *base, uint64_t *done, uint64_t *all) {
     *all = r->all;
 }
 
-/* Returns false when another connection has changed the file, and the table has another number of
- * rows than before. */
+typedef struct sqlite_second_look {
+    const reader *r;
+    uint64_t n, hash; /* number and hash of the rows that were read again */
+    int64_t last;
+    size_t in_page;
+} second_look;
+
+static bool on_second_row(void *user, sql *q, sql_row *row) {
+    second_look *k = user;
+    if (k->n == k->r->number) return false;
+    k->n++;
+    k->in_page++;
+    k->last = pdl_sql_int(q, row, 0);
+    k->hash = hash_row(k->hash, q, row, k->r->rows.columns.n);
+    return true;
+}
+
+/* Reads the rows again. Sets *same to whether their values are still those that were read. */
+static bool compare_rows(const reader *r, bool *same, pdl_err *err) {
+    second_look k = {.r = r, .last = INT64_MIN, .in_page = PAGE};
+    while (k.in_page == PAGE && k.n < r->number) {
+        k.in_page = 0;
+        if (!pdl_sql_run(r->q, ST_PAGE, (sql_arg[]){SQL_I(k.last)}, 1,
+                         (sql_rows){on_second_row, &k}, err))
+            return false;
+    }
+    *same = k.n == r->number && k.hash == r->hash;
+    return true;
+}
+
+/* Returns false when the table has another number of rows than before, or a row that was read has
+ * other values. The file itself may change, since the output may be another table in it. */
 static bool unchanged(const pdl_rowset *base, pdl_err *err) {
     const reader *r = (const reader *)(const void *)base;
     long version = 0, rows = 0;
+    bool same = true;
     if (r->copied) return true;
     if (!pdl_sql_number(r->q, "PRAGMA data_version", &version, err)) return false;
     if (version == r->version) return true;
     if (!pdl_sql_number(r->q, r->count_text, &rows, err)) return false;
-    return (uint64_t)rows == r->all ||
-           pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                       "%s was changed while it was read: it had %llu rows, and has %ld",
-                       base->name, (unsigned long long)r->all, rows);
+    if ((uint64_t)rows != r->all)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                           "%s was changed while it was read: it had %llu rows, and has %ld",
+                           base->name, (unsigned long long)r->all, rows);
+    if (!compare_rows(r, &same, err)) return false;
+    return same || pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                               "%s was changed while it was read: some rows may be from before and "
+                               "some from after the change",
+                               base->name);
 }
 
 static const rows_ops ops = {next, close_reader, progress, unchanged};
@@ -450,12 +514,15 @@ static bool make_file(pdl_str path, pdl_err *err) {
 bool pdl_batch_output_sqlite_begin(pdl_batch_output *base, uint64_t keep, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     pdl_buf create = PDL_BUF;
+    /* the old table stays when the new one cannot be made */
+    PDL_PUT(&create, "BEGIN IMMEDIATE; ");
     if (!keep) {
         PDL_PUT(&create, "DROP TABLE IF EXISTS ");
         pdl_batch_sqlite_put_name(base->table.table, &create);
         PDL_PUT(&create, "; ");
     }
     put_statements(w, &create);
+    PDL_PUT(&create, "; COMMIT");
     w->put = base->size = keep;
     bool ok = make_file(base->table.path, err) && pdl_sql_make(base->table.path, NULL, err) &&
               pdl_sql_open(base->table.path, &w->use, &w->q, err) &&
