@@ -16,14 +16,15 @@
 typedef struct batch_sample {
     uint64_t row; /* the last row that was drawn */
     /* rows is the number of rows that remain, and wanted says how many of these are still to be
-     * drawn. rows is 0 when all rows are taken. */
+     * drawn. Neither is used when all rows are taken. */
     uint64_t rows, wanted;
+    bool all;
     uint64_t state;
 } sample;
 
 /* Begins a draw. wanted is 0 when all rows are taken. rows is the number of rows in the table. */
 static inline sample pdl_batch_sample_of(uint64_t rows, uint64_t wanted) {
-    return (sample){.rows = wanted ? rows : 0, .wanted = wanted, .state = 0x70646c62617463};
+    return (sample){.rows = rows, .wanted = wanted, .all = !wanted, .state = 0x70646c62617463};
 }
 
 /* Returns a random number of 64 bits, by one step of splitmix64. */
@@ -34,9 +35,9 @@ static inline uint64_t pdl_batch_sample_chance(sample *s) {
     return z ^ (z >> 31);
 }
 
-/* Returns the number of the next row; 0 when there are no more rows. Not called again after 0. */
+/* Returns the number of the next row; 0 when there are no more rows. */
 static inline uint64_t pdl_batch_sample_next(sample *s) {
-    if (!s->wanted && !s->rows) return ++s->row; /* all rows are taken */
+    if (s->all) return ++s->row;
     while (s->wanted && s->rows) {
         s->row++;
         bool taken = pdl_batch_sample_chance(s) % s->rows < s->wanted;
@@ -44,8 +45,6 @@ static inline uint64_t pdl_batch_sample_next(sample *s) {
         s->wanted -= taken;
         if (taken) return s->row;
     }
-    s->wanted = s->rows = 1; /* zeros would mean that all rows are taken */
-    s->state = 0;
     return 0;
 }
 
