@@ -28,17 +28,16 @@ typedef struct cursor {
     pdl_str bytes;
     size_t at;    /* offset in the bytes */
     uint32_t off; /* offset of `at` in the source */
-    bool crlf;    /* a line end before `at` was CR LF */
+    bool crlf;    /* the line end before `at`, or else the first one, is CR LF */
 } cursor;
 
 /* Moves forward to a place of the source. Returns the bytes between the old and the new place. */
 static pdl_str advance(cursor *c, uint32_t off) {
     size_t from = c->at;
     while (c->off < off && c->at < c->bytes.n) {
-        if (c->bytes.p[c->at] == '\r' && c->at + 1 < c->bytes.n && c->bytes.p[c->at + 1] == '\n') {
-            c->at++;
-            c->crlf = true;
-        }
+        bool crlf = pdl_str_starts(pdl_str_sub(c->bytes, c->at, c->bytes.n), PDL_STR("\r\n"));
+        if (crlf) c->at++;
+        if (c->bytes.p[c->at] == '\n') c->crlf = crlf;
         c->at++;
         c->off++;
     }
@@ -85,7 +84,10 @@ size_t pdl_program_fix(const pdl_program *p, pdl_str bytes, pdl_buf *out) {
     }
     if (all.n) qsort(all.p, all.n, sizeof *all.p, by_place);
     drop_overlaps(all.p, all.n, dropped);
-    cursor c = {.bytes = bytes, .at = pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf")) ? 3 : 0};
+    size_t first = pdl_str_find(bytes, PDL_STR("\n"), 0);
+    cursor c = {.bytes = bytes,
+                .crlf = first != PDL_NOT_FOUND && first && bytes.p[first - 1] == '\r',
+                .at = pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf")) ? 3 : 0};
     pdl_buf_put(out, pdl_str_sub(bytes, 0, c.at));
     for (size_t i = 0; i < all.n; i++) {
         if (dropped[all.p[i].diag]) continue;
