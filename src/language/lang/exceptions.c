@@ -81,7 +81,6 @@ static const struct {
     {"ResourceWarning", "Warning"},
     {"PendingDeprecationWarning", "Warning"},
     {"ExceptionGroup", "Exception"},
-    {"JSONDecodeError", "ValueError"},
     /* Errors of model calls, which users of LiteLLM and OpenAI's client know by these names. */
     {"BadRequestError", "Exception"},
     {"AuthenticationError", "Exception"},
@@ -100,37 +99,34 @@ static const struct {
     {"PDLRuntimeExpressionError", "PDLRuntimeError"},
     {"PDLRuntimeParserError", "PDLRuntimeError"},
     {"PDLRuntimeProcessBlocksError", "PDLRuntimeError"},
+    /* Errors of code can have this class, but programs cannot name it, since it is no builtin of
+     * Python. It must be the last row. */
+    {"JSONDecodeError", "ValueError"},
 };
+enum { N_CLASSES = sizeof classes / sizeof classes[0], N_NAMED = N_CLASSES - 1 };
 
 const char *pdl_exception_base(pdl_str name) {
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+    for (size_t i = 0; i < N_CLASSES; i++)
         if (pdl_str_is(name, classes[i].name)) return classes[i].base ? classes[i].base : "";
     return NULL;
 }
 
-/* Names of kinds of errors are accepted as well: rate_limit, timeout, ... */
-static bool is_kind_name(pdl_str name) {
-    for (int k = 1; k < PDL_E_COUNT; k++)
-        if (pdl_str_is(name, pdl_err_kind_name((pdl_err_kind)k))) return true;
-    return false;
-}
-
-bool pdl_exception_is_known(pdl_str name) {
-    /* this class is not a builtin of Python; only the table of errors knows it */
-    if (pdl_str_is(name, "JSONDecodeError")) return false;
-    return pdl_exception_base(name) != NULL || is_kind_name(name);
-}
-
-enum { N_CLASSES = sizeof classes / sizeof classes[0] };
-
+/* The names of kinds of errors (rate_limit, timeout, ...) come after the classes. */
 const char *pdl_exception_at(size_t i) {
-    if (i < N_CLASSES) return classes[i].name;
-    size_t kind = i - N_CLASSES + 1;
+    if (i < N_NAMED) return classes[i].name;
+    size_t kind = i - N_NAMED + 1;
     return kind < PDL_E_COUNT ? pdl_err_kind_name((pdl_err_kind)kind) : NULL;
 }
 
+bool pdl_exception_is_known(pdl_str name) {
+    const char *one;
+    for (size_t i = 0; (one = pdl_exception_at(i)); i++)
+        if (pdl_str_is(name, one)) return true;
+    return false;
+}
+
 pdl_str pdl_exception_near(pdl_str name) {
-    pdl_str names[N_CLASSES + PDL_E_COUNT];
+    pdl_str names[N_NAMED + PDL_E_COUNT];
     size_t n = 0;
     for (const char *one; (one = pdl_exception_at(n)); n++) names[n] = pdl_str_of(one);
     return pdl_str_nearest(name, names, n);

@@ -14,7 +14,7 @@
 const char *pdl_exception_base(pdl_str name);
 /* Returns true when `retry.exceptions` can have this name. */
 bool pdl_exception_is_known(pdl_str name);
-/* Returns the i-th name, for completion; NULL after the last one. */
+/* Returns the i-th known name, for completion; NULL after the last one. */
 const char *pdl_exception_at(size_t i);
 /* Returns the known name that is most like this name, or an empty text. */
 pdl_str pdl_exception_near(pdl_str name);

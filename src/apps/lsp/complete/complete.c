@@ -445,10 +445,9 @@ static bool is_exception(const lsp_spot *p) {
 static void add_exceptions(lsp_completer *c) {
     const char *name;
     for (size_t i = 0; (name = pdl_exception_at(i)); i++)
-        if (pdl_exception_is_known(pdl_str_of(name)))
-            pdl_lsp_item_add(c, &(lsp_item){.label = pdl_str_of(name),
-                                            .kind = ITEM_ENUM_MEMBER,
-                                            .order = name[0] >= 'a' ? '1' : '2'});
+        pdl_lsp_item_add(c, &(lsp_item){.label = pdl_str_of(name),
+                                        .kind = ITEM_ENUM_MEMBER,
+                                        .order = name[0] >= 'a' ? '1' : '2'});
 }
 
 /* Completes the value at the marker, which is p. The function is a flat switch. */
