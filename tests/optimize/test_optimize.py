@@ -136,6 +136,10 @@ def test_judges_and_failures():
     code, r, err = optimize("--vary", "form=whisper,shout", "--judge", "j.pdl")
     t.check("a judge with graded scores", code == 0 and r["verdict"]["is"] == "better" and r["verdict"]["p"] is None, r, err)
     t.check("its feedback is kept", t.lines(r["folder"] + "/scores.jsonl")[0]["feedback"] == "hm")
+    for text in ("text: ${ result == expected }", "text: ' True.'", "data: {score: '0.8', feedback: hm}", "data: '1'"):  # pdl eval takes them, too
+        begin(files={"j.pdl": text})
+        code, r, err = optimize("--vary", "form=whisper,shout", "--judge", "j.pdl")
+        t.check("a judge that writes its score: " + text, code in (0, 1) and r["winner"] and "judge" not in err, code, err)
     for text in ("data: ${ 2 }", "data: good", "data: \"${ result[0].nothing.at_all }\"", "lang: python\ncode: result = float('nan')\n"):
         begin(files={"j.pdl": text})
         code, r, err = optimize("--vary", "form=whisper,shout", "--judge", "j.pdl")

@@ -17,6 +17,7 @@
 #include "base/num.h"
 #include "base/rand.h"
 #include "base/utf8.h"
+#include "eval/grade.h"
 #include "io/file.h"
 #include "lang/load.h"
 #include "value/int.h"
@@ -363,36 +364,6 @@ static char *judge_failed(pdl_vref why) {
     return pdl_buf_take(&text);
 }
 
-/* Returns the number in the text of a judge: true or false, in any case, or a number. Blanks around
- * it and a full stop at its end are ignored. Returns -1 for other texts. */
-static double number_in(pdl_str text) {
-    double number;
-    text = pdl_str_trim(text);
-    if (pdl_num_read_double(text, &number)) return number;
-    if (pdl_str_ends(text, PDL_STR("."))) text = pdl_str_sub(text, 0, text.n - 1);
-    bool yes = pdl_str_eq_nocase(text, PDL_STR("true"));
-    if (yes || pdl_str_eq_nocase(text, PDL_STR("false"))) return yes;
-    return pdl_num_read_double(text, &number) ? number : -1;
-}
-
-static double number_of(pdl_vref v) {
-    return pdl_is_bool(v)                            ? pdl_bool_of(v)
-           : pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v)
-           : pdl_is_str(v)                           ? number_in(pdl_str_get(v))
-                                                     : -1;
-}
-
-/* Returns the score in a judge's result; a negative number when the result has no score. Sets
- * feedback (borrowed) when the result has it. */
-static double score_of(pdl_vref v, pdl_str *feedback) {
-    if (!pdl_is_dict(v)) return number_of(v);
-    pdl_vref said = pdl_dict_getz(v, "feedback");
-    size_t known = !pdl_is_absent(pdl_dict_getz(v, "score"));
-    if (pdl_is_str(said)) *feedback = pdl_str_get(said);
-    known += pdl_is_str(said) || pdl_is_null(said);
-    return known == pdl_dict_len(v) && known ? number_of(pdl_dict_getz(v, "score")) : -1;
-}
-
 /* Stores the score of the next answer that did not fail. An answer whose judge failed counts as
  * wrong. The other answers are judged even then, because they were paid for. */
 static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
@@ -404,10 +375,10 @@ static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     if (i >= j->s->of.n)
         return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the judge gave more than was asked");
     pdl_str feedback = {0};
-    double score = score_of(v, &feedback);
+    double score = pdl_eval_grade(v, &feedback);
     bool broken = failed(of->columns);
     j->s->of.p[i] = score;
-    if (!broken && score >= 0 && score <= 1) {
+    if (!broken && score >= 0) {
         if (feedback.n) j->s->feedback.p[i] = pdl_str_dup(feedback);
         return true;
     }
@@ -714,6 +685,7 @@ void pdl_eval_scores_fini(eval_scores *s) {
 
 bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
     evaluation e = {.o = o, .lines = PDL_BUF};
+    *out = pdl_absent();
     if (o->budget) e.budget = pdl_budget_new(o->budget, NULL, (pdl_loc){0});
     bool ok = make_folder(&e, err) && read_data(&e, err);
     if (ok) shuffle(&e);

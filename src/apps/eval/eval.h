@@ -32,9 +32,8 @@ typedef struct pdl_eval_options {
     bool until_decided;
     /* a number below 1; a smaller difference counts as equal; with 0 every difference counts */
     double difference;
-    uint64_t seed; /* shuffles the rows */
-    /* limit: the maximum number of rows; 0 means all rows. sample: not used. */
-    uint64_t limit, sample;
+    uint64_t seed;  /* shuffles the rows */
+    uint64_t limit; /* the maximum number of rows; 0 means all rows */
     pdl_str output; /* the JSONL file that gets all rows with their scores; may be empty */
     pdl_str junit;  /* the name of a file; may be empty */
     const pdl_batch_map *map;
@@ -55,7 +54,7 @@ typedef struct pdl_eval_options {
 } pdl_eval_options;
 
 /* Runs the evaluation. *out is the result, an owned dict (docs/manual/evaluation.md). After an
- * error, *out is not set, unless the only error was that a file of results could not be written.
+ * error, *out is absent, unless the only error was that a file of results could not be written.
  * Errors: those of pdl_batch_run; usage, before anything is sent; io. */
 PDL_MUST bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err);
 /* Appends the result as a table for people. */

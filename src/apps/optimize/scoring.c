@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/num.h"
+#include "eval/grade.h"
 #include "io/clock.h"
 #include "optimize/objectives.h"
 #include "optimize/proposals.h"
@@ -178,24 +179,6 @@ static void take_event(void *user, size_t i, const pdl_event *e) {
 
 static bool to_judge(const answer *x) { return x->known && !x->error; }
 
-/* Returns the score from a judge's result; a negative number when it contains no score. *feedback
- * is borrowed. The rules are those of pdl eval, but a text has no score. */
-static double score_of(pdl_vref v, pdl_str *feedback) {
-    if (pdl_is_dict(v)) {
-        pdl_vref said = pdl_dict_getz(v, "feedback"), score = pdl_dict_getz(v, "score");
-        size_t known = !pdl_is_absent(score);
-        if (pdl_is_str(said)) *feedback = pdl_str_get(said);
-        known += pdl_is_str(said) || pdl_is_null(said);
-        if (known != pdl_dict_len(v) || pdl_is_dict(score) || pdl_is_absent(score)) return -1;
-        pdl_str none = {0};
-        return score_of(score, &none);
-    }
-    double d = pdl_is_bool(v)                            ? pdl_bool_of(v)
-               : pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v)
-                                                         : -1;
-    return d >= 0 && d <= 1 ? d : -1;
-}
-
 static void no_score(asking *a, answer *x, pdl_vref v) {
     enum { SHOWN = 60 };
     pdl_buf text = PDL_BUF, why = PDL_BUF;
@@ -223,7 +206,7 @@ static double free_score_of(pdl_vref v) {
 static void take_score(asking *a, answer *x, pdl_vref v) {
     pdl_str feedback = {0};
     bool is_free = a->z->o->reference != NULL;
-    double d = is_free ? free_score_of(v) : score_of(v, &feedback);
+    double d = is_free ? free_score_of(v) : pdl_eval_grade(v, &feedback);
     if (is_free ? !isfinite(d) : d < 0) {
         no_score(a, x, v);
         return;
