@@ -40,8 +40,12 @@ void pdl_model_each_provider(const char *(*env)(void *user, const char *name), v
         bool has_base = find_set(p->base_env, &e, base, &address);
         bool is_of_file = has_base && of_file(env_user, base) == address;
         bool has_any = find_set(p->key_env, &e, key, &secret);
-        bool withheld = has_any && is_of_file && secret != of_file(env_user, key) &&
-                        !find_set(p->key_env, &of_file_alone, key, &secret);
+        bool withheld = has_any && is_of_file && secret != of_file(env_user, key);
+        char key_of_file[MAX_NAME];
+        if (withheld && find_set(p->key_env, &of_file_alone, key_of_file, &secret)) {
+            memcpy(key, key_of_file, sizeof key);
+            withheld = false;
+        }
         bool has_key = has_any && !withheld;
         if (!has_any && !has_base) continue;
         bool has_holes = p->base && strchr(p->base, '$');

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "model/model.h"
 #include "model/providers.h"
 #include "value/json_read.h"
 
@@ -121,7 +122,62 @@ static void test_routes(void **state) {
     }
 }
 
+/* Variables of the environment, and of a file .env: the address, and maybe a key. */
+typedef struct {
+    const char *const (*exported)[2], *const (*of_file)[2];
+} surroundings;
+
+static const char *value_in(const char *const (*pairs)[2], const char *name) {
+    for (; (*pairs)[0]; pairs++)
+        if (strcmp((*pairs)[0], name) == 0) return (*pairs)[1];
+    return NULL;
+}
+
+static const char *of_file(void *user, const char *name) {
+    return value_in(((const surroundings *)user)->of_file, name);
+}
+
+static const char *of_any(void *user, const char *name) {
+    const char *v = value_in(((const surroundings *)user)->exported, name);
+    return v ? v : of_file(user, name);
+}
+
+static void put_facts(void *user, const pdl_provider_facts *f) {
+    pdl_buf_putf(user, "%s: key %.*s%s, withheld %.*s;", f->prefix, PDL_FMT(f->key),
+                 f->key_is_exported ? " exported" : "", PDL_FMT(f->withheld));
+}
+
+/* A key of the environment is not sent to an address of .env. The name of this key is told. */
+static void test_facts(void **state) {
+    (void)state;
+    enum { MAX = 3 };
+    static const struct {
+        const char *exported[MAX][2], *of_file[MAX][2], *want;
+    } known[] = {
+        {{{"GOOGLE_API_KEY", "key-1"}},
+         {{NULL}},
+         "gemini: key GOOGLE_API_KEY exported, withheld ;"},
+        {{{"GOOGLE_API_KEY", "key-1"}},
+         {{"GEMINI_API_BASE", "http://h"}},
+         "gemini: key , withheld GOOGLE_API_KEY;"},
+        {{{"GEMINI_API_KEY", "key-1"}},
+         {{"GEMINI_API_BASE", "http://h"}},
+         "gemini: key , withheld GEMINI_API_KEY;"},
+        {{{"GOOGLE_API_KEY", "key-1"}},
+         {{"GEMINI_API_BASE", "http://h"}, {"GEMINI_API_KEY", "key-2"}},
+         "gemini: key GEMINI_API_KEY, withheld ;"},
+    };
+    for (size_t i = 0; i < T_LEN(known); i++) {
+        T_ROW(i);
+        pdl_buf b = PDL_BUF;
+        surroundings s = {known[i].exported, known[i].of_file};
+        pdl_model_each_provider(of_any, &s, of_file, put_facts, &b);
+        t_assert(pdl_str_find(pdl_buf_str(&b), t_str(known[i].want), 0) != PDL_NOT_FOUND);
+        pdl_buf_fini(&b);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_routes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_routes), cmocka_unit_test(test_facts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
