@@ -329,9 +329,11 @@ static void send_batch(pdl_otlp *o) {
     size_t n = o->n_batch;
     if (!n) return;
     o->n_batch = 0;
-    bool paused = is_paused(o);
-    if (paused || o->n_bytes > MAX_BYTES || !open_loop(o)) {
-        if (!paused) note_failure(o, "the collector is too slow");
+    bool paused = is_paused(o), full = o->n_bytes > MAX_BYTES;
+    if (paused || full || !open_loop(o)) {
+        if (!paused)
+            note_failure(o, full ? "the collector is too slow"
+                                 : "the process has no more file descriptors");
         o->n_lost += n;
         pdl_buf_clear(&o->batch);
         return;
