@@ -42,7 +42,6 @@ enum {
     /* usage: {include: true} requests the cost; the headers HTTP-Referer and X-Title are set from
      * OR_SITE_URL and OR_APP_NAME */
     PDL_Q_OPENROUTER = 1u << 21,
-    PDL_Q_CONST_ROLES = 1u << 22, /* the text prompt follows the template of `roles` */
     PDL_Q_WATSONX = 1u << 23,     /* `url` and `apikey` are other names of api_base and api_key */
     PDL_Q_SMALL_BATCH = 1u << 25, /* at most ten texts are embedded per request */
     PDL_Q_STRICT = 1u << 24,      /* schemas are sent in OpenAI's strict form to every address */

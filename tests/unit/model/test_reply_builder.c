@@ -94,6 +94,7 @@ static void test_quick_refuses(void **state) {
     for (size_t i = 0; i < T_LEN(no_json); i++) {
         T_ROW(i);
         t_assert(!pdl_chunk_read(t_str(no_json[i]), &d));
+        t_assert(!d.begun);
     }
     pdl_reply_builder_fini(&d);
 }

@@ -194,15 +194,10 @@ bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d) {
     if (!read_object(&s, &c, top_member) || !c.has_choice) return false;
     skip_blanks(&s);
     if (!scan_done(&s)) return false;
-    d->begun = true;
-    if (!c.has_content) return true;
-    if (!c.escaped) {
-        pdl_reply_builder_text(d, c.content);
-        return true;
-    }
     pdl_buf plain = PDL_BUF;
-    bool ok = unescape(c.content, &plain);
-    if (ok) pdl_reply_builder_text(d, pdl_buf_str(&plain));
+    bool ok = !c.escaped || unescape(c.content, &plain);
+    if (ok) d->begun = true;
+    if (ok && c.has_content) pdl_reply_builder_text(d, c.escaped ? pdl_buf_str(&plain) : c.content);
     pdl_buf_fini(&plain);
     return ok;
 }
