@@ -221,8 +221,7 @@ static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err
         confined_backends *c = &r->backends.p[i];
         if (!c->worker || !pdl_worker_has_object(c->worker, e->request)) continue;
         *out = c->worker;
-        return pdl_text_is(pdl_dict_getz(e->request, "op"), "drop") ||
-               pdl_confined_is_inside(c->profiles, e->sandbox) ||
+        return pdl_confined_is_inside(c->profiles, e->sandbox) ||
                pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
                            "the object is in the Python process of a wider sandbox than the block "
                            "that uses it");

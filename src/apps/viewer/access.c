@@ -30,6 +30,7 @@ struct pdl_access {
     /* secrets in the addresses that were printed; an address that was used has an empty text */
     char addresses[MAX_ADDRESSES][SECRET_TEXT];
     size_t newest;
+    bool was_opened; /* the newest address was used */
 };
 
 /* --- secrets ---------------------------------------------------------------------------------- */
@@ -56,12 +57,13 @@ static bool is_secret(pdl_str said, const char *secret) {
 void pdl_access_put_address(pdl_access *a, uint16_t port, pdl_buf *out) {
     bool v6 = strchr(a->host, ':') != NULL;
     a->newest = (a->newest + 1) % MAX_ADDRESSES;
+    a->was_opened = false;
     if (!new_secret(a->addresses[a->newest])) PDL_BUG("the system gives no random numbers");
     pdl_buf_putf(out, "http://%s%s%s:%u/open/%s", v6 ? "[" : "", a->host, v6 ? "]" : "",
                  (unsigned)port, a->addresses[a->newest]);
 }
 
-bool pdl_access_was_opened(const pdl_access *a) { return !*a->addresses[a->newest]; }
+bool pdl_access_was_opened(const pdl_access *a) { return a->was_opened; }
 
 /* Returns true when the secret belongs to a printed address that was not used yet. After that, the
  * address counts as used. */
@@ -69,6 +71,7 @@ static bool open_with(pdl_access *a, pdl_str secret) {
     for (size_t i = 0; i < MAX_ADDRESSES; i++)
         if (is_secret(secret, a->addresses[i])) {
             a->addresses[i][0] = 0;
+            a->was_opened = a->was_opened || i == a->newest;
             return true;
         }
     return false;

@@ -86,7 +86,7 @@ static bool put_inside(const page_question *q, pdl_buf *out, pdl_err *err) {
 static bool put_call(const page_question *q, pdl_buf *out, pdl_err *err) {
     (void)err;
     if (!q->at[0] || q->at[0] > q->run->reading->n_calls) return false;
-    pdl_reading_json_call(q->run->reading, q->run->source, q->at[0], NULL, out);
+    pdl_reading_json_call(q->run->reading, q->run->source, q->at[0], false, out);
     return true;
 }
 

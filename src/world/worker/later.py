@@ -642,10 +642,8 @@ def _operate(m, refs):
     args = m.get("args")
     args = _decode(args, refs) if args is not None else []
     kwargs = _decode(m.get("kwargs") or {}, refs)
-    if op == "call" or op == "method":
+    if op == "call":
         name = m.get("name")
-        if name is None and op == "method":
-            name, args = args[0], args[1:]
         return (o if name is None else getattr(o, name))(*args, **kwargs)
     if op == "iter":
         return list(o)
@@ -660,7 +658,7 @@ def _operate(m, refs):
         else:
             setattr(o, key, x)
         return None
-    return {"len": len, "str": str, "repr": repr, "drop": lambda x: None}[op](o)
+    return {"len": len, "str": str, "repr": repr}[op](o)
 
 
 def _run_object(m):

@@ -118,7 +118,6 @@ typedef struct pdl_worker_options {
  *          {op: "slice", id, args}                args: [from, to, step]
  *          {op: "filter", name, args, kwargs, operator?}
  *                                                 a filter of the table `_filters` in later.py
- *          {op: "drop", id}                       null
  *
  * command  {argv} -> {stdout, stderr, status, ended?}
  *

@@ -19,7 +19,6 @@ export class LiveDocument extends DocumentView {
     this.arrived = new Map(); // place of a call -> the text that has arrived so far
     this.asked = new Map(); // place of a block -> the box with its question
     this.groups = []; // the groups that are shown, as [key, rows]
-    this.closed = new Map(); // title of a work -> whether the person has closed it
     this.follows = true;
     this.isLive = true;
     this.notes = make("div.notes", {});
