@@ -744,6 +744,7 @@ static void fini(reader *r) {
 
 bool pdl_repair_text(pdl_str text, size_t *n, pdl_val *out, pdl_err *err) {
     reader r = {.rp = {.src = text, .text = PDL_BUF}, .barren = PDL_NOT_FOUND, .err = err};
+    *n = 1;
     if (read_braceless(text, out)) return true;
     pdl_val found = pdl_list_new(0);
     bool ok = read_all(&r, &found);

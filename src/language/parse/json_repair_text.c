@@ -278,7 +278,7 @@ static size_t stop_behind(token *t, size_t i) {
 }
 
 /* Returns true when the quote at q, which is further on in the text of a value, opens a key. */
-static bool key_ends_behind(token *t, size_t q) {
+static bool opens_key(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t i = find_plain(r, t->close, q + t->close.n) + t->close.n;
     for (int c; (c = rp_at(r, i)) >= 0 && c != ':'; i++)
@@ -288,21 +288,17 @@ static bool key_ends_behind(token *t, size_t q) {
     return rp_at(r, i) == ':';
 }
 
-/* Returns false: the quote at the cursor is a part of the text, so it does not end the string. pair
- * says whether it is one of two quotes inside the string. */
-static bool is_inner(token *t, bool pair) {
-    if (pair) t->in_pair = !t->in_pair;
-    return false;
-}
-
+/* Returns true when the quote at the cursor, whose next quote is at q, ends the string. Otherwise
+ * the two may be a pair inside the string. */
 static bool ends_before_quote(token *t, size_t q) {
     pdl_rp *r = t->r;
     bool adjacent = rp_skip_blanks(r, r->pos + t->close.n) >= q, value = t->place == PDL_RP_VALUE;
     bool member = value && member_follows(r, q, t->close.n);
     if (adjacent && !member) return true;
-    if (value) return member ? is_inner(t, false) : key_ends_behind(t, q) || is_inner(t, true);
-    if (t->place == PDL_RP_KEY) return is_inner(t, false);
-    return !even_quotes(t, q) || is_inner(t, true);
+    if (member || t->place == PDL_RP_KEY) return false;
+    bool ends = value ? opens_key(t, q) : !even_quotes(t, q);
+    t->in_pair = !ends;
+    return ends;
 }
 
 static bool ends_at_quote(token *t) {

@@ -483,7 +483,7 @@ static inline bool fetch_token(pdl_yscan *s) {
 
 /* Fails where a tolerant scanner ends a flow collection, because an entry outside of it begins.
  * Returns true everywhere else. */
-PDL_COLD static bool has_flow_end(pdl_yscan *s) {
+PDL_COLD static bool flow_continues(pdl_yscan *s) {
     if (!s->flow || !pdl_ytolerant_ends(s, s->text + s->flow_start)) return true;
     return pdl_yfail(s, s->pos, "expected ',' or the end of the collection");
 }
@@ -491,7 +491,7 @@ PDL_COLD static bool has_flow_end(pdl_yscan *s) {
 static inline bool fetch(pdl_yscan *s) {
     pass_space(s);
     s->context = pdl_yoff(s, s->pos);
-    if (PDL_UNLIKELY(s->tolerant) && !has_flow_end(s)) return false;
+    if (PDL_UNLIKELY(s->tolerant) && !flow_continues(s)) return false;
     if (!drop_stale_keys(s)) return false;
     if (!s->flow && s->indent >= 0) unwind_indent(s, (int32_t)pdl_ycolumn(s));
     return fetch_token(s);
