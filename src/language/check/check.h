@@ -72,8 +72,8 @@ typedef enum {
     PDL_DEF_INCLUDED, /* a definition of an included file */
 } pdl_def_kind;
 
-/* A definition of a name. loc is the place of its name in the text, without a source when it is
- * predefined. */
+/* A definition of a name. loc is the place of the name in the text; it has no source for a
+ * predefined name. */
 typedef struct pdl_name_def {
     pdl_def_kind kind;
     pdl_str name;

@@ -123,7 +123,7 @@ void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc m
 void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t);
 bool pdl_checker_hides_field(const pdl_checker *c, const pdl_ty *t, pdl_str *name);
 
-/* Checks a template in a code block, which was read without an error (jinja.c). */
+/* Checks a template that is in a code block and was read without an error (jinja.c). */
 void pdl_checker_template(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
 
 /* Checks a module. Returns the type of the result (modules.c). */
@@ -181,7 +181,8 @@ bool pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const 
 
 /* The next two functions check calls of functions of the program (calls.c). */
 const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b);
-/* values is the number of values that are folded. When it is less than 2, f may never be called. */
+/* values is the number of values that are folded. When this number is less than 2, the function of
+ * `reduce` may never be called. */
 void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values);
 
 /* The next functions find constructs that run but are rarely intended (lint.c). */
@@ -231,7 +232,7 @@ void pdl_checker_budget(pdl_checker *c, const pdl_budget_field *budget);
 void pdl_checker_aggregator(pdl_checker *c, const pdl_agg *agg);
 /* Returns true when the value is known to be a number below `least`. */
 bool pdl_checker_is_below(const pdl_ty *t, double least);
-/* Warns of a boolean in place of a number, which counts as 0 or 1. Returns true when n is a
+/* Warns of a boolean in place of a number. The boolean counts as 0 or 1. Returns true when n is a
  * boolean. */
 bool pdl_checker_truth_counts(pdl_checker *c, pdl_rule_id rule, const char *name,
                               const pdl_node *n);

@@ -22,7 +22,7 @@ pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode 
                          ...);
 pdl_loc pdl_infer_loc(const pdl_infer *in, const pdl_xnode *x);
 /* Checks a value that is used. Reports an error when it is undefined, unless the expression is
- * lenient. Returns t, or any after an error. */
+ * lenient. Returns t, or the type `any` after an error. */
 const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 
 /* Returns the type of a tree (infer.c). */

@@ -26,8 +26,8 @@ typedef struct pdl_dump_view {
     pdl_val (*child)(void *user, const pdl_block *b, const pdl_block *child, const char *key,
                      uint32_t index);
     /* Returns the value (owned) of an evaluated field, and absent for any other field. The keys of
-     * cases are "if", "pdl__case_result", "pdl__if_result", "pdl__matched" with the number of the
-     * case. */
+     * a case are "if", "pdl__case_result", "pdl__if_result" and "pdl__matched"; index is then the
+     * number of the case. */
     pdl_val (*value)(void *user, const pdl_block *b, const char *key, uint32_t index);
     /* Takes the dict and returns it with more entries. */
     pdl_val (*add_entries)(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict);
@@ -38,8 +38,8 @@ typedef struct pdl_dump_view {
  * plain values become data blocks, and defaults are written out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
-/* Dumps a block of a trace that was not executed. The dump has the form of traces, but plain values
- * stay plain. */
+/* Dumps, for a trace, a block that was not executed. The dump has the form of traces, but plain
+ * values stay plain. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
 /* Lists every expression, fully parenthesised, and every type, as JSON Schema. Each has a line

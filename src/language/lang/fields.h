@@ -17,8 +17,8 @@ typedef struct pdl_select_row {
     const char *key;
     pdl_block_kind kind;
 } pdl_select_row;
-/* Returns the keys that decide on the kind of a block. The first key of this list that a mapping
- * has decides. */
+/* Returns the keys that decide on the kind of a block. For a mapping, the first key of the list
+ * that occurs in the mapping counts. */
 const pdl_select_row *pdl_selecting_keys(size_t *n);
 
 /* A field that only traces have, which is accepted and ignored (spec syntax 2.3). */

@@ -691,7 +691,8 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     return b;
 }
 
-/* Reads a list in the position of a body as lastOf. The paper about PDL uses this form. */
+/* Reads a list that is in the position of a body as a `lastOf` block. The paper about PDL uses this
+ * form. */
 static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                                     bool body) {
     if (!body) {

@@ -57,7 +57,7 @@ static bool is_needed(pdl_vref record, pdl_vref name) {
 }
 
 void pdl_loader_csv(pdl_loader *l, const pdl_block *b) {
-    /* The parser was made for this block, which alone refers to it. */
+    /* The parser was made for this block, and no other block refers to it. */
     pdl_parser *p = b->rare->parser ? (pdl_parser *)b->rare->parser->parser : NULL;
     const pdl_type *spec = b->rare->spec.type;
     if (!p || p->kind != PDL_PARSE_CSV || pdl_type_is_any(spec)) return;

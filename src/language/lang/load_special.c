@@ -501,8 +501,8 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     return j;
 }
 
-/* Refuses a loop whose only end is a text as its condition. A text is true, so the loop would never
- * end. */
+/* Refuses a loop that only `while` can end, when `while` is a text. A text is true, so the loop
+ * would never end. */
 void pdl_loader_ends(pdl_loader *l, const pdl_b_repeat *b) {
     const pdl_tree *t = b->while_;
     pdl_str text;

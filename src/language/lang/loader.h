@@ -76,9 +76,9 @@ void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const
 void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
 void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
                         size_t n_known); /* reports "Field not allowed: KEY" */
-/* Adds help to the last diagnostic, for a value n in a place for an object with names. */
+/* Adds help to the last diagnostic, for a value n where an object with names is expected. */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
-/* Adds help to the last diagnostic, for a text n in a place for a list. The text is one word, or
+/* Adds help to the last diagnostic, for a text n where a list is expected. The text is one word, or
  * words with commas or blanks between them; words in quotes or brackets belong together. */
 void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
 /* Helps with a key that no known key is similar to: it may be a variable in the wrong place, or a
@@ -137,7 +137,7 @@ const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_csv(pdl_loader *l, const pdl_block *b);
 void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);
 const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair);
-/* Refuses a loop whose only end is a condition that is a text. */
+/* Refuses a loop that only `while` can end, when `while` is a text. */
 void pdl_loader_ends(pdl_loader *l, const struct pdl_b_repeat *b);
 void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out);
 const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair);

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* Returns true when the schema allows an argument of this name that it does not name. */
+/* For an argument that the schema does not name: returns true when the schema allows this name. */
 bool pdl_tool_allows(pdl_vref schema, pdl_str name);
 
 /* Reports that the tool does not take an argument of this name, and what it takes. Returns false.

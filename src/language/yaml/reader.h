@@ -48,7 +48,7 @@ struct pdl_yreader {
     /* maps the handle of each %TAG line of this document to its pdl_ytagdir */
     pdl_map handles;
     pdl_buf tag;                    /* tag of the last event */
-    bool owed;                      /* a node begins here that has no event yet */
+    bool owed;                      /* the node that begins here has no event yet */
     uint32_t consumed;              /* end of the last token that was taken */
     struct pdl_yrecovery *recovery; /* NULL for a strict reader */
 };

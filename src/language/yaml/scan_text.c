@@ -145,8 +145,8 @@ static inline const char *quoted_run(const char *p, char quote) {
     }
 }
 
-/* Reads the number of \xXX, \uXXXX or \UXXXXXXXX at p and its length *n, which is 0 when it is not
- * a number. */
+/* Reads the number in the escape \xXX, \uXXXX or \UXXXXXXXX at p. *n gets the length of the escape,
+ * or 0 when no such escape is at p. */
 static uint32_t hex_escape(const char *p, uint32_t *n) {
     uint32_t digits = p[0] != '\\' ? 0 : p[1] == 'x' ? 2 : p[1] == 'u' ? 4 : p[1] == 'U' ? 8 : 0;
     uint32_t cp = 0;

@@ -12,7 +12,7 @@
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-/* Returns the text of the code when it is written in the program. Returns NULL when it is
+/* Returns the text of the code when it is written in the program. Returns NULL when the code is
  * computed. */
 static const pdl_tree *literal_code(const pdl_b_code *b) {
     if (!b->code || b->code->kind != PDL_BLOCK_scalar) return NULL;

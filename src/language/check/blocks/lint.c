@@ -12,7 +12,7 @@
 /* the maximum number of fixes for old names in one type, because each fix reads the whole type */
 enum { MAX_FIXES = 50 };
 
-/* Reports a string in a condition, which is true unless it is empty. */
+/* Reports a condition that is a string. A string is true unless it is empty. */
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
     pdl_str s = {0};
     bool empty = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) && !pdl_str_get(t->value).n;
@@ -75,7 +75,8 @@ typedef struct old_types {
     const pdl_node *spec; /* NULL when the text of the program does not have the spec */
     const pdl_node *found;
     const char *looks_for;
-    size_t n_before, n_seen; /* number of uses of the same name: before this one, and in the text */
+    /* n_before: uses of the name that were reported before; n_seen: uses in the text of the spec */
+    size_t n_before, n_seen;
 } old_types;
 
 /* Counts the scalars of a spec whose text is the name. When n_before of them were counted, stores

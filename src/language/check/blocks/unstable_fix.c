@@ -20,7 +20,7 @@ typedef struct prompt {
     uint32_t part; /* the first part that ends after the place that is read */
 } prompt;
 
-/* text[from, to) is a sentence; the next one begins at next. */
+/* text[from, to) is a sentence; the next sentence begins at `next`. */
 typedef struct sentence {
     size_t from, to, next;
 } sentence;

@@ -86,8 +86,8 @@ static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     pdl_checker_forget_prompts(&inner);
 }
 
-/* Reports the problems of the module, each with the place that includes it. Of an imported file
- * only errors and old forms are reported: its other warnings are for its authors. */
+/* Reports the problems of the module, each with the place that includes it. Only the errors and old
+ * forms of an imported file are reported, because its other warnings are for its authors. */
 static void forward(pdl_checker *c, pdl_module *m, pdl_loc loc, bool import) {
     pdl_diags *diags = &m->program->diags;
     pdl_program_sort_diags(m->program);

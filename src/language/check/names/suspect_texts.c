@@ -122,8 +122,8 @@ static size_t after(pdl_str s, size_t at) {
     return s.n;
 }
 
-/* Returns what happens, without a shell, to a word of a command to which a shell gives a meaning,
- * in the words of a message. Returns NULL for other words. */
+/* For a word to which a shell gives a special meaning, returns what happens to the word without a
+ * shell, as a part of a message. Returns NULL for other words. */
 static const char *shell_word(pdl_str w) {
     static const char *const signs[] = {"|",  "||", "&&", ">",    ">>", "<",
                                         "<<", "&",  ";",  "2>&1", "2>", "&>"};
@@ -177,7 +177,7 @@ static void check_command(pdl_checker *c, const pdl_b_code *b) {
     }
 }
 
-/* Reports typographic quotes around all of a text; inside of a text they are meant. */
+/* Reports typographic quotes around a whole text. Quotes inside of a text are meant. */
 static void check_quotes(pdl_checker *c, const pdl_node *n) {
     static const char *const quotes[][2] = {{"\u201c", "\u201d"}, {"\u2018", "\u2019"}};
     if (!pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN) return;

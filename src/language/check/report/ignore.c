@@ -6,7 +6,7 @@
  *
  * A comment applies to its line or, when the line has nothing else, to the next line that has
  * anything but a comment. Without names it applies to every rule. The loader's errors are never
- * ignored. A source is searched only when something was found in it.
+ * ignored. A source is searched for comments only when a problem was found in it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -86,8 +86,8 @@ typedef struct signature {
     result_part results[MAX_RESULTS];
 } signature;
 
-/* Reads the word for a result. Its kinds are exact: a parameter that accepts an integer also
- * accepts true, but an integer result is never true. */
+/* Reads the word for a result. The kinds of a result are exact: a parameter that accepts an integer
+ * also accepts true, but an integer result is never true. */
 static result_part read_result(pdl_str word) {
     static const struct {
         const char *word;

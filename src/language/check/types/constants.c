@@ -34,7 +34,7 @@ static bool is_small_int(pdl_vref v) {
     return pdl_int_get(v, &i) && i <= MAX_COUNT && i >= -MAX_COUNT;
 }
 
-/* Returns true for a long number in a text, which may be a width: '%1000000000d'. */
+/* Returns true when the text has a long number, which may be a width: '%1000000000d'. */
 static bool has_wide_number(pdl_str s) {
     size_t digits = 0;
     for (size_t i = 0; i < s.n; i++) {

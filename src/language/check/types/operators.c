@@ -213,7 +213,7 @@ static pdl_val example(uint32_t kind) {
 }
 
 /* Returns the type of v when v is undefined; the type has the reason. Returns NULL for every other
- * v, which may be absent. Takes v. */
+ * v, also for an absent v. Takes v. */
 static const pdl_ty *if_undefined(pdl_arena *a, pdl_val v) {
     const pdl_ty *t = NULL;
     pdl_err err = {0};
