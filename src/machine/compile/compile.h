@@ -25,9 +25,9 @@ pdl_code *pdl_compile_module(pdl_program *p, pdl_interner *names, bool trace);
 uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info);
 void pdl_compile_functions(pdl_code *c); /* compiles the bodies of all functions */
 
-/* Compiles one expression, which leaves its value. With jinja, the expression is a template, in
- * which undefined values are lenient. Borrows e, whose arena must outlive the code. node and loc
- * are for errors. */
+/* Compiles one expression. The code leaves its value on the stack. With jinja, the expression is a
+ * template, in which undefined values are lenient. Borrows e, whose arena must outlive the code.
+ * node and loc are for errors. */
 pdl_code *pdl_compile_expr(const pdl_expr *e, bool jinja, const pdl_node *node, pdl_loc loc,
                            pdl_interner *names);
 

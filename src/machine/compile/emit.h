@@ -67,7 +67,7 @@ void pdl_emit_at_place(pdl_emit *e, emit_place p);
 /* the instructions that follow have the place of x */
 void pdl_emit_set_span(pdl_emit *e, const pdl_xnode *x);
 
-/* Emits one expression (any form), which leaves its value (emit_expr.c). */
+/* Emits one expression of any form, which leaves its value on the stack (emit_expr.c). */
 void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
 /* Emits a template in the current frame. The template ends with RETURN. */
 void pdl_emit_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);

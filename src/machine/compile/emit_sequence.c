@@ -1,7 +1,7 @@
 /* emit_sequence.c -- emits lists of blocks (text, lastOf, array, object as a list, sequence) and
  * the joins of loops. The blocks push their results one after the other, and one instruction at the
- * end joins all of them. Where the result is the last one alone, the earlier blocks are muted,
- * because only the last one prints.
+ * end joins all of them. Where only the last result counts, the earlier blocks are muted, because
+ * only the last block prints.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -199,8 +199,8 @@ PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err
  * object with some of the fields. Takes given. A value of another form is returned unchanged. */
 pdl_val pdl_effect_http_reply(pdl_val given);
 /* These functions read and check the stored reply of e, and its stored pieces, which are a list of
- * texts. Only these functions may read answers from journals and caches, because others may have
- * made the files. Errors: syntax, protocol. */
+ * texts. Only these functions may read answers from journals and caches, because other people may
+ * have made the files. Errors: syntax, protocol. */
 PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 

@@ -359,7 +359,7 @@ static bool revive_object(pdl_vref v, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Makes a dict or a set of items that were revived before. Takes list. */
+/* Makes a dict, or a set, from a list of its items, which were revived before. Takes list. */
 static bool from_items(pdl_val list, bool set, pdl_vref kind, pdl_val *out, pdl_err *err) {
     pdl_val d = pdl_dict_new(pdl_list_len(list));
     bool ok = true;

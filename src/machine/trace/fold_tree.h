@@ -100,7 +100,7 @@ typedef struct fold_node {
     fold_series rounds;     /* used by a loop */
     fold_series calls;      /* calls in the expressions of the block */
     fold_series attempts;   /* failed attempts */
-    bool over, part_failed; /* the node has ended or failed; a part of it has failed */
+    bool over, part_failed; /* over: the node has ended or failed; part_failed: a part has failed */
     bool fell_back;         /* the result is the result of the fallback */
     bool silent;            /* the trace does not show the node */
     bool in_input;          /* the result is the `input` of a model */

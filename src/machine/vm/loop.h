@@ -30,7 +30,7 @@ void pdl_vm_map_child_ended(pdl_fiber *child);
  * used. */
 void pdl_vm_map_child_fails(pdl_fiber *child);
 void pdl_vm_mapping_free(pdl_run *r, pdl_mapping *m);
-/* Returns true when the counts of its iterations agree. */
+/* Returns true when the counts of the iterations of m agree. */
 bool pdl_mapping_ok(const pdl_mapping *m);
 
 #endif

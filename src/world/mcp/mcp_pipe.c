@@ -139,7 +139,8 @@ static void on_deaf(void *user) {
 }
 
 /* Handles the end of the server's output. Most servers that close their output are about to end;
- * their exit status explains more than the end of output does, so the session waits for it. */
+ * their exit status explains more than the end of output does. So the session waits for the end of
+ * the process. */
 static void on_out_end(void *user) {
     child *p = user;
     if (p->s && !p->deaf) p->deaf = pdl_timer_start(p->s->world->loop, DEAF_MS, on_deaf, p);

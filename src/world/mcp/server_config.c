@@ -193,7 +193,7 @@ static bool object_at(reader *r, pdl_vref d, const char *key, pdl_vref *out, siz
     return true;
 }
 
-/* Adds NAME=value to env unless the entry gives the name itself. */
+/* Adds NAME=value to env, unless own, the `env` of the server, has this name. */
 static void add_env(reader *r, pdl_vref own, pdl_str name, const char *value, const char **env,
                     size_t *n) {
     if (!value || (pdl_is_dict(own) && !pdl_is_absent(pdl_dict_gets(own, name)))) return;

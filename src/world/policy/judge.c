@@ -101,7 +101,7 @@ static size_t count_at_signs(pdl_str s) {
 
 /* Returns true when the text is one value. A text is several values when a star of the pattern
  * matches a separator in it. An address has one sign @, so a pattern with this sign fits no text
- * with more of them. */
+ * that has several. */
 static bool is_one_value(pdl_str pattern, pdl_str text) {
     for (const char *at = text.p; at < text.p + text.n;) {
         const char *from = at;

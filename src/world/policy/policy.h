@@ -190,7 +190,7 @@ void pdl_policy_put_rule(const pdl_rule_view *r, pdl_buf *out);
 void pdl_policies_each_oddity(const pdl_policies *p,
                               void (*fn)(void *user, const pdl_rule_view *r, const char *what),
                               void *user);
-/* Returns the labels that patterns of the policies give to replies of effects of this kind and
+/* Returns the labels that the policies give, by patterns, to replies to effects with this kind and
  * subject. *is_trusted: a policy trusts the subject. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
                                 pdl_str folder, uint64_t modules, bool *is_trusted);
@@ -209,7 +209,7 @@ bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str nam
  * that the call has, or for a part of one. others: the call may have further arguments. */
 bool pdl_policies_have_call(const pdl_policies *p, const pdl_policy_ask *ask, bool others,
                             bool *used);
-/* Calls fn for each tool of the server that lock files have. Returns false when no lock file has
+/* Calls fn for each tool that lock files have for the server. Returns false when no lock file has
  * the server; its tools are unknown then. */
 bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
                               void (*fn)(void *user, pdl_str tool), void *user);

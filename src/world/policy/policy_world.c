@@ -439,8 +439,8 @@ static void let_pass(policy_front *r, pdl_effect *e) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* Returns true when the ask is about starting a server that was allowed to start before, so that it
- * runs already. */
+/* Returns true when the ask is about the start of a server that runs already, because its start was
+ * allowed before. */
 static bool is_started(const policy_front *r, const pdl_policy_ask *ask) {
     return ask->sink == PDL_SINK_server && !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
 }

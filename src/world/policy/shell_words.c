@@ -190,7 +190,7 @@ static bool end_command(shell_script *s) {
             s->fn(s->user, s->words.p + i, s->words.n - i);
         }
     } else if (i < n) {
-        ok = false; /* a variable is the command */
+        ok = false; /* the command is the value of a variable */
     }
     s->words.n = s->files.n = 0;
     return ok && ++s->commands <= MAX_COMMANDS;

@@ -41,8 +41,8 @@ static bool add_name(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* Suggests what to write instead of a function of another language, such as len(x). Otherwise
- * suggests a name in scope. */
+/* When name is a function of another language, such as len, suggests what to write instead.
+ * Otherwise suggests a name in scope. */
 static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str name, pdl_err *err) {
     pdl_loc at = site->node ? pdl_node_loc(site->node) : site->loc;
     struct known k = {.f = f};

@@ -240,7 +240,7 @@ static void flush(pdl_run *r) {
 
 void pdl_out_flush(pdl_run *r) {
     if (r->output.draining)
-        return; /* a sink that flush has called prints: flush sends that text later */
+        return; /* flush has called a sink that prints: it sends that text, too */
     r->output.draining = true;
     flush(r);
     assert(pdl_outq_ok(r->output.queue));

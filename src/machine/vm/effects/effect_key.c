@@ -38,8 +38,8 @@ pdl_path *pdl_vm_place_path(pdl_fiber *f) {
 }
 
 /* Returns the chain of the innermost call from an expression. *from gets the id that begins the ids
- * of all blocks in its body. Both are borrowed, and both are NULL outside of calls. Each frame is
- * examined once, because its chain is kept. */
+ * of all blocks in the body of the call. Both are borrowed, and both are NULL outside of calls.
+ * Each frame is examined once, because its chain is kept. */
 static pdl_path *enclosing(pdl_fiber *f, pdl_path **from) {
     size_t known = f->frames.n;
     while (known && !f->frames.p[known - 1].chain) known--;

@@ -22,8 +22,8 @@ bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *v, const pdl_che
                         pdl_err *err);
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
 
-/* A parser or spec of a block, to be applied to the reply of a model call. It runs when the reply
- * arrives. */
+/* A parser or spec of a block, to be applied to the reply of a model call. The stage runs when the
+ * reply arrives. */
 struct pdl_stage;
 /* Runs a stage. reply is the reply of the call, which may say why the text is not what was
  * requested. */

@@ -223,9 +223,9 @@ static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
     return false;
 }
 
-/* Compares when an operand is undefined. In a lenient template, an undefined value equals only
- * another undefined value, and `in` finds nothing in it. Elsewhere nearly all such comparisons
- * fail. */
+/* Compares two operands of which at least one is undefined. In a lenient template, an undefined
+ * value equals only another undefined value, and `in` finds nothing in it. Elsewhere nearly all
+ * such comparisons fail. */
 static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out,
                               pdl_err *err) {
     bool ua = pdl_is(a, PDL_V_UNDEFINED), ub = pdl_is(b, PDL_V_UNDEFINED);

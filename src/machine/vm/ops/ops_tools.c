@@ -22,8 +22,8 @@
 
 #include "base/banned.h"
 
-/* Refuses texts as tools, which no service accepts. When the text is the name of a function of the
- * program, a hint shows how to write the function. */
+/* Refuses tools that are texts, because no service accepts them. When the text is the name of a
+ * function of the program, a hint shows how to write the function. */
 static bool has_no_texts(const pdl_fiber *f, pdl_vref tools, pdl_err *err) {
     bool is_list = pdl_is_list(tools);
     for (size_t i = 0, n = is_list ? pdl_list_len(tools) : 1; i < n; i++) {

@@ -183,7 +183,7 @@ void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label) {
 
 void pdl_vm_frame_pop(pdl_fiber *f) {
     assert(f->frames.n > 0 && pdl_fiber_ok(f));
-    /* the frame is still there, because nothing below pushes a frame */
+    /* fr stays valid after it is popped, because nothing below pushes a frame */
     pdl_vm_frame *fr = &f->frames.p[--f->frames.n];
     pdl_vm_cut_stack(f, fr->stack);
     pdl_vm_cut_blocks(f, fr->blocks);
@@ -370,7 +370,7 @@ static void template_message(pdl_fiber *f, const pdl_srcsite *site, const pdl_sr
     if (limit) err->kind = PDL_E_limit;
 }
 
-/* Adds to err the place of the instruction that failed. For an expression it also puts the words of
+/* Adds to err the place of the instruction that failed. For an expression, also puts the words of
  * an expression error before the message. */
 static void decorate(pdl_fiber *f, pdl_err *err) {
     if (err->loc.src || err->preformatted || !f->code || !f->pc) return;

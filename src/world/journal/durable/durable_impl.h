@@ -194,7 +194,7 @@ bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o);
 void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o);
 /* Sends the worker the names of the modules in which code of earlier processes left objects. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *forwarded);
-/* Takes o and returns true when the worker refused its code because the code uses a module that
+/* Takes o and returns true when the worker refused the code of o, because it uses a module that
  * pdl_durable_name_left named. */
 bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply *reply);
 

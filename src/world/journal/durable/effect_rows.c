@@ -149,7 +149,7 @@ static bool write_messages(pdl_durable *d, pdl_vref list, int64_t *id, char hash
     return ok;
 }
 
-/* Returns v without a member. Takes v. */
+/* Returns v without the member of this name. Takes v. */
 static pdl_val without(pdl_val v, const char *name) {
     pdl_val key = pdl_textz(name);
     v = pdl_dict_del(v, key);

@@ -261,7 +261,7 @@ static void name_place(pdl_forecast *out, const char *place, pdl_loc loc) {
     out->line = line_of(loc);
 }
 
-/* Counts a request that would be made although the recorded run had passed it. */
+/* Counts a request that would be made although the recorded run had passed its place. */
 static void count(struct weighing *w, const unanswered_request *r, const char *why,
                   left_answer *was) {
     pdl_forecast *out = w->out;

@@ -170,8 +170,8 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
     pdl_durable_send(d, o);
 }
 
-/* Returns true when all recorded code ran in sandboxes that let nothing out, so it is safe to run
- * it again. */
+/* Returns true when all recorded code ran in sandboxes that let nothing out. Such code may safely
+ * run again. */
 static bool all_harmless(const pdl_durable *d) {
     for (size_t i = 0; i < d->rebuild.recorded_code.n; i++)
         if (!pdl_durable_may_repeat(d, d->rebuild.recorded_code.p[i]->e)) return false;

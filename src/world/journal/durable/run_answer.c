@@ -27,7 +27,7 @@ static bool on_question(void *user, const store_effect *row) {
     return true;
 }
 
-/* Returns the value of a typed answer. For an approval "y" and "yes" are true and everything else
+/* Returns the value of a typed answer. For an approval, "y" and "yes" are true and everything else
  * is false, as on a terminal. */
 static pdl_val value_of(const struct questions *q, pdl_str text) {
     if (!q->is_approval) return pdl_text(text);

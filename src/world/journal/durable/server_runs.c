@@ -172,7 +172,7 @@ static bool on_open(void *user, const store_effect *row) {
     return true;
 }
 
-/* Refuses to continue after an action that began and was not finished, as a resume does. */
+/* Like a resume, refuses to continue after an action that began and was not finished. */
 static bool check_actions(pdl_durable *d, pdl_err *err) {
     struct unfinished u = {.d = d, .places = PDL_BUF};
     bool ok = pdl_store_each(d->file.store, STORE_BY_STATE, STORE_OPEN, on_open, &u, err);

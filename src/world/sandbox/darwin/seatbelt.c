@@ -85,7 +85,7 @@ void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const 
 
 /* --- the helper ------------------------------------------------------------------------------- */
 
-/* macOS has no real-time signals; a program has no use for this one. */
+/* macOS has no real-time signals, and programs do not use SIGEMT. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end) {
     (void)end;
     return SIGEMT;

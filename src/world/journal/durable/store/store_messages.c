@@ -58,7 +58,7 @@ static bool find(pdl_store *s, pdl_str hash, int64_t *id, pdl_err *err) {
     if (!read_hashes(s, err)) return false;
     int64_t found = (int64_t)(uintptr_t)pdl_idmap_find(&s->by_hash, number_of(hash));
     if (!found) return true;
-    /* the transaction that follows has the locks, so reading costs no further ones */
+    /* the transaction that follows begins now, so that reading needs no separate locks */
     if (s->writes && s->level && !pdl_store_start(s, err)) return false;
     if (!pdl_sql_run(s->q, ST_HASH_OF, (sql_arg[]){SQL_I(found)}, 1, (sql_rows){on_compared, &c},
                      err))
