@@ -14,7 +14,7 @@ typedef struct pdl_curl_socket pdl_curl_socket;
 
 typedef struct pdl_curl_sockets {
     pdl_loop *loop;
-    /* an epoll descriptor of all sockets; it is made together with watch */
+    /* the poller of all sockets (pdl_os_poller); it is made together with watch */
     int poller;
     pdl_watch *watch;             /* the watch of the poller; NULL before it is made */
     struct pdl_curl_batch *batch; /* the batch that is being reported; NULL at other times */

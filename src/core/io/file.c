@@ -218,8 +218,8 @@ bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
 }
 
 /* Reads a FIFO, which was opened so that it does not block. Its writer must open it, write and
- * close it within ms. Password managers provide a FIFO in place of a file, and write to it when it
- * is opened. */
+ * close it within ms milliseconds. Password managers provide a FIFO in place of a file, and write
+ * to it when it is opened. */
 static bool read_fifo(int fd, const char *path, int ms, pdl_buf *out, pdl_err *err) {
     uint64_t end = pdl_clock_ns() + (uint64_t)ms * 1000000u;
     bool began = false;
@@ -342,8 +342,8 @@ static int open_out(pdl_file_out *f, pdl_err *err) {
     return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, f->fresh);
 }
 
-/* Returns the target of a link, owned, so that the file there is replaced and not the link. Returns
- * NULL for a link without a target. */
+/* Returns the target of a link, so that the file there is replaced and not the link. Returns NULL
+ * for a link without a target, and any other path unchanged. The caller frees the result. */
 static char *behind_links(const char *path) {
     struct stat st;
     char real[PATH_MAX];
@@ -375,7 +375,7 @@ static int open_descriptor(pdl_file_out *f, const char *path, int fd) {
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Sets the path, and tmp when an existing file is replaced; then opens the file. */
+/* Sets the path, and also tmp when the file is new or regular. Then opens the file. */
 static int open_path(pdl_file_out *f, const char *path, pdl_err *err) {
     struct stat st;
     char *real = behind_links(path);

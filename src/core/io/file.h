@@ -32,8 +32,8 @@ enum { PDL_FILE_FIFO_MS = 5000 };
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 
 /* Returns the maximum number of bytes that are read from a descriptor. The number is small for a
- * device other than a terminal, because a device has no end. It is PDL_MAX_STREAM_BYTES for a pipe,
- * and `most` for anything else. */
+ * device other than a terminal, because a device has no end. It is PDL_MAX_STREAM_BYTES for a pipe
+ * or a socket, and `most` for anything else. It is never larger than `most`. */
 size_t pdl_file_most_of(int fd, size_t most);
 /* Sets the error for a device or pipe with more bytes than pdl_file_most_of returns. When path is
  * NULL, the message names standard input. Always returns false. */
@@ -76,15 +76,15 @@ PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
  * true when all bytes are written. */
 PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
 
-/* Makes a file without a name in a folder, which this process can read and write. When folder is
+/* Makes a file without a name, which this process can read and write, in a folder. When folder is
  * NULL, uses /tmp. Returns -1 when that is not possible. */
 int pdl_file_scratch(const char *folder);
 /* Reads exactly n bytes of a descriptor from an offset on. */
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
 
 /* Returns the name of a file in folder that is most like name, owned; NULL when no name is near.
- * Only names that end in suffix are compared; when suffix is empty, all names are. `name` has no
- * suffix. */
+ * Only names that end in suffix are compared; when suffix is empty, all names are. `name` may lack
+ * the suffix. */
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix);
 
 /* Makes a directory and its parents; succeeds when it exists. */
@@ -110,8 +110,8 @@ void pdl_file_put_parts(pdl_str path, pdl_buf *out);
 /* Appends the path of the program that this process runs. Returns false when it is not known. */
 bool pdl_file_put_self(pdl_buf *out);
 
-/* Calls fn for each entry of a folder, ordered by name, for at most a million entries. A folder
- * that cannot be read has no entries. */
+/* Calls fn for each entry of a folder, ordered by name, for at most a million entries. Names that
+ * are not UTF-8 are left out. A folder that cannot be read has no entries. */
 void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, pdl_file_kind kind),
                    void *user);
 

@@ -20,8 +20,8 @@ static size_t max_message(const pdl_frame *f) {
     return f->max_message ? f->max_message : (size_t)PDL_MAX_FRAME_BYTES;
 }
 
-/* The header at the start of s. When it is complete, its size and the size of the
- * message are set. */
+/* The header of a message. When the header is complete, `whole` is set, and so are the sizes of the
+ * header and of the message. */
 typedef struct head {
     bool whole;
     size_t header, message;

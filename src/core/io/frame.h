@@ -21,8 +21,8 @@ typedef struct pdl_frame {
     size_t max_message; /* 0 means PDL_MAX_FRAME_BYTES */
 } pdl_frame;
 
-/* A complete message; borrowed for the call. Returning false stops the reading, and feed returns
- * false. */
+/* Gets a complete message, borrowed for the call. When it returns false, the reading stops and
+ * pdl_frame_feed returns false. */
 typedef bool pdl_frame_fn(void *user, pdl_str message, pdl_err *err);
 
 /* Reads more bytes. Returns false when fn returned false, with PDL_E_limit for a long message, and

@@ -351,7 +351,8 @@ static void deliver(pdl_http *h) {
     h->delivering = false;
 }
 
-/* Names the variable whose file libcurl could not use, because its own text has only the file. */
+/* Names the variable whose file libcurl could not use, because libcurl's message names only the
+ * file. */
 static void blame_certificates(transfer *t) {
     const char *file = t->http->opt.ca_file;
     if (file)
@@ -429,7 +430,8 @@ static lane *find_lane(pdl_http *h, bool tls) {
     return l;
 }
 
-/* Returns a spare transfer whose setup is h->setup, or a new one. */
+/* Returns a spare transfer, if possible one whose setup is h->setup. Returns a new transfer when
+ * there is no spare one. */
 static transfer *take_transfer(pdl_http *h) {
     size_t at = h->spare.n;
     pdl_str setup = pdl_buf_str(&h->setup);

@@ -73,7 +73,8 @@ typedef struct pdl_http_reply {
  * p is NULL when there is no such header. */
 pdl_str pdl_http_header(const pdl_http_reply *r, const char *name);
 /* Returns the seconds from Retry-After. They are 0 for a date that has passed, and negative when
- * the header is absent or makes no sense. now_s is in seconds since the epoch. */
+ * the header is absent or makes no sense. Sets *is_date when the header has a date. now_s is in
+ * seconds since the epoch. */
 double pdl_http_retry_after(const pdl_http_reply *r, double now_s, bool *is_date);
 
 typedef struct pdl_http_request {

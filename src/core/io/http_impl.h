@@ -68,7 +68,7 @@ struct pdl_http {
     /* owned; the last URL, and its parts as libcurl read them; NULL before the first request */
     char *address;
     CURLU *parts;
-    PDL_VEC(transfer *) slots; /* id of a transfer = number of uses of its slot << 32 | slot + 1 */
+    PDL_VEC(transfer *) slots; /* id of a transfer = its number since the start << 32 | slot + 1 */
     PDL_VEC(uint32_t) vacant;
     uint32_t uses;
     size_t open;

@@ -107,7 +107,7 @@ static const char *prompt_of(void *el) {
 /* --- completion ------------------------------------------------------------------------------- */
 
 typedef struct word_list {
-    pdl_buf all, common; /* the words, one on each line, and their common beginning */
+    pdl_buf all, common; /* the words with blanks between them, and their common beginning */
     size_t n;
 } word_list;
 

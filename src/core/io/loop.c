@@ -56,8 +56,8 @@ static void on_wake(uv_async_t *a) { (void)a; }
 
 static void on_limit(uv_timer_t *t) { (void)t; }
 
-/* Makes a write to a pipe or socket whose reader has closed an error of the write, not the end of
- * the process. */
+/* Ignores SIGPIPE, unless the process handles it. A write to a pipe or socket without a reader then
+ * fails, and the process does not end. */
 static void ignore_sigpipe(void) {
     struct sigaction old, ignore = {.sa_handler = SIG_IGN};
     if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
@@ -121,7 +121,7 @@ int pdl_loop_fd(const pdl_loop *l) { return uv_backend_fd(&l->uv); }
 
 int pdl_loop_deadline_ms(const pdl_loop *l) { return uv_backend_timeout(&l->uv); }
 
-/* runs the close callbacks, which release stopped objects */
+/* called when libuv no longer uses a stopped timer */
 
 static void timer_closed(uv_handle_t *h) { pdl_free(h->data); }
 

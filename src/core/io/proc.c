@@ -41,8 +41,8 @@ typedef struct stream {
     bool used, open, reading, shutting;
 } stream;
 
-/* Invariant: refs counts uv handles and writes that refer to it, plus one for the owner. ended is
- * set when done was called, or must not be called any more. */
+/* Invariant: refs counts the uv handles and the writes that refer to the struct, plus one for the
+ * owner. ended is set when done was called, or must not be called any more. */
 struct pdl_proc {
     uv_process_t uv;
     pdl_loop *loop;
@@ -328,7 +328,7 @@ static void begin_reading(pdl_proc *p) {
     }
 }
 
-/* Starts the child and adds it to the list in one step. Returns an error of libuv. */
+/* Starts the child and adds it to the list in one step. Returns 0, or an error of libuv. */
 static int spawn(pdl_proc *p, const uv_process_options_t *options) {
     sigset_t old;
     pdl_children_watch_exit();

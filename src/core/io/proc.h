@@ -48,7 +48,7 @@ typedef struct pdl_proc_options {
      * they have the limit of this process. */
     size_t max_memory;
     /* on_out is called with pieces of output as they arrive; when it is NULL, output is collected.
-     * on_msg gets bytes from descriptor 4; it gets no bytes when the child closed the
+     * on_msg gets bytes from descriptor 4; an empty text means that the child closed the
      * descriptor. */
     void (*on_out)(void *user, pdl_str bytes);
     void (*on_err)(void *user, pdl_str bytes);

@@ -21,8 +21,8 @@ typedef struct pdl_lines {
     size_t max_line; /* 0 means PDL_MAX_SSE_LINE_BYTES */
 } pdl_lines;
 
-/* A line without its end; borrowed for the call. Returning false stops the reading, and feed
- * returns false. */
+/* Gets a line without its end, borrowed for the call. When it returns false, the reading stops and
+ * pdl_lines_feed returns false. */
 typedef bool pdl_line_fn(void *user, pdl_str line, pdl_err *err);
 
 /* Reads more bytes. Returns false when fn returned false (with its err), and with PDL_E_limit for a
@@ -65,8 +65,8 @@ PDL_MUST bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user
 PDL_MUST bool pdl_sse_end(pdl_sse *s, pdl_sse_fn *fn, void *user, pdl_err *err);
 void pdl_sse_fini(pdl_sse *s);
 
-/* Appends data as one event, for servers. It writes "event:" with the name, which may be empty, a
- * data line for each line of data, and a blank line. */
+/* Appends data as one event, for servers. Writes "event:" with the name, unless the name is empty,
+ * then a data line for each line of data, and a blank line. */
 void pdl_sse_write(pdl_str name, pdl_str data, pdl_buf *out);
 
 #endif

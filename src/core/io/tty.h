@@ -20,8 +20,8 @@ typedef struct pdl_tty_env {
 } pdl_tty_env;
 
 /* Returns true when output to fd is coloured. NO_COLOR (when not empty) switches colour off.
- * FORCE_COLOR (when neither empty nor "0") switches it on. Otherwise a terminal has colour unless
- * its TERM is "dumb" or empty. */
+ * FORCE_COLOR (when not empty) switches it on, and "0" switches it off. Otherwise a terminal has
+ * colour unless its TERM is "dumb" or empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
 /* Keeps the settings of the terminal at fd, which are changed until pdl_tty_forget. When a second

@@ -326,7 +326,7 @@ size_t pdl_list_len(pdl_vref v);
 pdl_vref pdl_list_at(pdl_vref v, size_t i);
 #endif
 
-/* --- dicts (dict.c): insertion-ordered; keys are scalars, strings or tuples of such ----------- */
+/* --- dicts (dict.c): insertion-ordered; keys are scalars, strings or tuples of keys ----------- */
 
 pdl_val pdl_dict_new(size_t cap);
 size_t pdl_dict_len(pdl_vref d);

@@ -627,8 +627,8 @@ const pdl_xnode *pdl_read_or(pdl_reader *r) {
     return n;
 }
 
-/* Reads a if b else c if d ... A loop reads the chain of `else`, and fills the `no` of the node
- * before. */
+/* Reads `a if b else c if d ...` after a. A loop reads the chain of `else`, and fills the `no` of
+ * the node before. */
 static const pdl_xnode *read_conditional(pdl_reader *r, const pdl_xnode *first) {
     pdl_xnode *root = NULL, *last = NULL;
     const pdl_xnode *e = first;

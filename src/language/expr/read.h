@@ -71,7 +71,7 @@ void pdl_names_close(pdl_names *ns, size_t mark);
  * that leaves the block. */
 uint32_t pdl_names_enter_block(pdl_names *ns);
 void pdl_names_leave_block(pdl_names *ns, uint32_t outer);
-/* lists names in the order of their first use, in the arena */
+/* returns the free names in the order of their first use, in the arena */
 pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n);
 
 /* --- the reader ------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ typedef struct pdl_reader {
     bool has_call;
     uint32_t last_end; /* the end of the token before t */
     uint32_t depth;
-    uint32_t operators; /* number of open operands */
+    uint32_t operators; /* number of operators whose right side is being read */
     /* The number of places where the order of checks matters. When it is not 0, expr_check.c
      * searches for the first problem. */
     uint32_t suspects;
@@ -156,8 +156,8 @@ PDL_PRINTF(2, 3) pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...);
  * the level with r->depth--. */
 bool pdl_read_deeper(pdl_reader *r);
 
-/* A node is as large as its kind needs; bytes 0 means the whole struct. This is in the header so
- * that clearing a node of a constant kind becomes a few instructions. */
+/* Returns the bytes of a node. A node is only as large as its kind needs. The function is in the
+ * header so that clearing a node of a constant kind becomes a few instructions. */
 #define PDL_XNODE_SIZE(member) (offsetof(pdl_xnode, u) + sizeof(((pdl_xnode *)NULL)->u.member))
 static inline size_t pdl_xnode_size(pdl_xkind kind) {
     switch (kind) {
@@ -231,8 +231,7 @@ const char *pdl_xnode_word(const pdl_xnode *n);
 
 /* --- expr_advice.c ---------------------------------------------------------------------------- */
 
-/* Returns what to write instead of a text that is the syntax of another language; empty when the
- * advice is unknown. r->fail is set. */
+/* Returns a hint for the mistake that r->fail reports; empty when there is no hint. */
 pdl_str pdl_read_advice(const pdl_reader *r);
 
 #endif

@@ -81,7 +81,7 @@ typedef struct pdl_xfail {
     /* offsets in the normalised source; with as_written, offsets in the text of the program */
     uint32_t start, end;
     bool as_written;
-    bool no_filter, no_test; /* the name that is read belongs to no filter (test) */
+    bool no_filter, no_test; /* the name of a filter, or of a test, is unknown */
 } pdl_xfail;
 
 /* A part of the normalised source. */

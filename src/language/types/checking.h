@@ -54,7 +54,8 @@ void pdl_check_fini(pdl_check *c);
 /* Returns true when v satisfies schema, a part of the resource dyn->res; false when it does not, or
  * when the check is stopped. seen may be NULL. */
 bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
-/* Works as pdl_check_run, one step into the value. */
+/* Works as pdl_check_run, for the part v of a value that is under key, or at index i when key is
+ * absent. */
 bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key,
                   size_t i);
 /* Works as pdl_check_run, without collecting failures. */
@@ -74,11 +75,10 @@ PDL_MUST bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dy
                                     const pdl_resource **res);
 PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target,
                                       const pdl_resource **res);
-/* Returns the resource whose root is v, otherwise res. */
+/* Returns the resource whose root is v, or res when there is no such resource. */
 const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res);
 
-/* --- keywords (schema_keywords.c)
- * -------------------------------------------------------------------- */
+/* --- keywords (schema_keywords.c) ------------------------------------------------------------- */
 
 /* The form that the metaschema demands of a keyword's value. */
 typedef enum {

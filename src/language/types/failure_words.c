@@ -72,8 +72,9 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
 /* --- its sentence ----------------------------------------------------------------------------- */
 
 /* The sentences, in the order of pdl_fail_kind. @v is the repr of the value, @w the repr of the
- * keyword's value, @W the str of the keyword's value, @x the name, @l the list, @t the words for
- * types, @n the count, @b "was" or "were", @d "does" or "do". */
+ * keyword's value, @k its keys, @t its types, @m the limit, @x the name, @n the count, @p the count
+ * of items. @l is the list, @s the list in order, @r the list in brackets, @c its length. @b is
+ * "was" or "were", @d is "does" or "do", @o is the text of PDL_FAIL_said. */
 static const char *const sentences[] = {
     [PDL_FAIL_false] = "False schema does not allow @v",
     [PDL_FAIL_type] = "@v is not of type @t",

@@ -17,8 +17,7 @@
 
 #include "base/banned.h"
 
-/* The number of values that fit. shaped is set when any number of texts or lists fit and all have a
- * known form. */
+/* The number of values that fit a schema, and whether all of them have a known form. */
 typedef struct bound {
     uint64_t count; /* 0 when there are too many to count */
     bool shaped;
@@ -130,8 +129,9 @@ static pdl_label lost(uint64_t capacity, bound of) {
     return of.shaped ? (pdl_label)PDL_LABEL_UNSHAPED : 0;
 }
 
-/* Returns the container with these labels as a whole, besides the labels of its parts. When the
- * type limits the values of all parts together, the number of parts does not matter. */
+/* Adds the labels `whole`, without the bits `without`, to a container that has the labels of its
+ * parts. Of the labels of the parts only SEVERAL is removed: when the type limits the values of all
+ * parts together, the number of parts does not matter. */
 static pdl_val rejoined(pdl_val container, pdl_label whole, pdl_label without) {
     unsigned parts = pdl_flags_of(container) & PDL_F_PARTS;
     pdl_label inner = pdl_label_of(container) & ~(without & (pdl_label)PDL_LABEL_SEVERAL);
@@ -172,8 +172,8 @@ static pdl_val bound_list(uint64_t capacity, pdl_vref schema, pdl_val v, unsigne
     return out;
 }
 
-/* Returns the branch of a choice that is for containers of this kind. Returns NULL unless there is
- * exactly one. */
+/* Returns the branch of a choice that is for containers of this type. Returns absent unless there
+ * is exactly one such branch. */
 static pdl_vref branch_for(pdl_vref any, const char *type) {
     pdl_vref found = pdl_absent();
     for (size_t i = 0, n = pdl_list_len(any); i < n; i++) {
@@ -204,8 +204,7 @@ static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsign
     return pdl_relabelled(v, label & ~lost(capacity, bound_of(schema, depth)));
 }
 
-/* Answers without preparing the schema, which suffices for most arguments and results of functions.
- * These are checked at every call. */
+/* Works without a schema, because arguments and results of functions are checked at every call. */
 bool pdl_type_bounds_nothing(const pdl_type *t) {
     if (pdl_type_is_any(t)) return true;
     if (t->kind == PDL_TYPE_base)

@@ -114,7 +114,8 @@ static const pdl_anchor *find_anchor(const pdl_resource *res, pdl_str name) {
     return NULL;
 }
 
-/* Resolves a reference. *anchor (may be NULL): the anchor that it named. */
+/* Resolves a reference. When the reference names an anchor, *anchor gets this anchor. anchor may be
+ * NULL. */
 static bool resolve(pdl_check *c, pdl_str ref, const pdl_resource *base, pdl_vref *target,
                     const pdl_resource **res, const pdl_anchor **anchor) {
     pdl_str uri, fragment;

@@ -61,7 +61,7 @@ pdl_vref pdl_type_schema_of(const pdl_type *t); /* t must have the form schema *
 
 /* returns true for NULL and null, which every value fits */
 bool pdl_type_is_any(const pdl_type *t);
-/* makes an object in PDL form, for the groups of a regex parser */
+/* returns true for an object in PDL form: {NAME: TYPE} */
 bool pdl_type_is_object(const pdl_type *t);
 /* returns the number of fields of an object in PDL form */
 size_t pdl_type_fields(const pdl_type *t);

@@ -127,8 +127,8 @@ static bool split(pdl_str text, pdl_str by, parts *out) {
     }
 }
 
-/* Suggests {optional: T}. Suggests {type: [...]} when all pieces are types, and {enum: [...]} when
- * no piece is a type. */
+/* Suggests {optional: T} for a type and null, {type: [...]} when all pieces are types, and {enum:
+ * [...]} when no piece is a type. Returns false in other cases. */
 static bool say_one_of(pdl_err *err, const parts *all) {
     pdl_buf types = PDL_BUF, values = PDL_BUF;
     size_t n_types = 0, n_null = 0;
@@ -175,7 +175,8 @@ static bool by_choice(pdl_err *err, pdl_str word) {
 
 /* --- hints ------------------------------------------------------------------------------------ */
 
-/* Returns true when the word is in quotes, or follows a |. */
+/* Returns true for a text that looks like a list or an object. Its author has put the type in
+ * quotes or after a |. */
 static bool is_quoted(pdl_str word) {
     pdl_str s = pdl_str_trim(word);
     return s.n > 2 &&

@@ -111,8 +111,8 @@ static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
 
 /* --- the slow check --------------------------------------------------------------------------- */
 
-/* Adds a hint when a schema names a type by a word of Python: the word that JSON Schema has for
- * this type. */
+/* Adds a hint when a schema names an unknown type. The hint is the word that JSON Schema has for a
+ * word of Python, or the list of all types. */
 static void advise_word(pdl_str why, pdl_err *err) {
     static const char *const words[][2] = {
         {"str", "string"}, {"int", "integer"},   {"float", "number"}, {"bool", "boolean"},
@@ -159,7 +159,7 @@ static void say_validator(pdl_analysis *an, pdl_vref v, pdl_fails *fails) {
     pdl_buf_fini(&text);
 }
 
-/* A slow check: the value, its type, and the place for the answer. */
+/* A slow check of a value: its type, and the places for the answer. */
 typedef struct {
     const pdl_type *t;
     const pdl_node *args_node;

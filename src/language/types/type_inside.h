@@ -38,7 +38,8 @@ struct pdl_type {
 
 extern const char *const pdl_base_names[PDL_BASE_COUNT];
 
-/* The problems of v against the schema of c, in the reference's words (value_problems.c). */
+/* pdl_analyze appends the problems of v against schema, in the reference's words
+ * (value_problems.c). */
 typedef PDL_VEC(pdl_problem) pdl_problem_vec;
 typedef struct pdl_analysis {
     pdl_check *c;

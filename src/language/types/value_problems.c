@@ -21,7 +21,8 @@
 
 static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at);
 
-/* Returns the place of an item: its dash when that is on a separate line, as in the reference. */
+/* Returns the place of an item. When the item has a dash, this is the place of the dash, as in the
+ * reference. */
 static pdl_loc item_place(const pdl_node *item) {
     pdl_loc loc = pdl_node_loc(item);
     uint32_t i = loc.start;
