@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the package libpdl: for pip, which calls build_wheel (PEP 517), and for `make wheel`.
 
-pip gets a wheel for the system at hand, which uses its libraries (docs/dependencies.md). packaging/wheel/make-wheel builds with another compiler
-over its own libraries, which become a part of the wheel.
+pip gets a wheel for this system, which uses the libraries of the system (docs/dependencies.md). packaging/wheel/make-wheel uses another compiler,
+and other libraries, which become a part of the wheel.
 """
 import base64
 import hashlib
@@ -83,7 +83,8 @@ def way_of(target):
 
 
 def linked_with(way, third, place):
-    """Returns the options with which the linker makes the extension. For "inside", they begin with the archives that become a part of it."""
+    """Returns the options with which the linker makes the extension. For "inside", they begin with the archives that become a part of the
+    extension."""
     if way == "macos":  # Python's own functions are found when it loads the extension.
         return ["-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip", "-s"]
     options = ["-lpthread", "-ldl", "-lm", "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now"]

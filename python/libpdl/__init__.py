@@ -50,7 +50,7 @@ def load(path: Union[str, "_os.PathLike[str]"], *, returns: Any = None) -> Progr
 
 
 def loads(text: str, *, name: Optional[str] = None, returns: Any = None) -> Program[Any]:
-    """Reads a program from its text. name: its name in errors, from which relative paths begin."""
+    """Reads a program from its text. name: the name of the program in errors; relative paths begin in the folder of this name."""
     return _default().loads(text, name=name, returns=returns)
 
 

@@ -9,7 +9,7 @@ from . import _environment
 
 
 def main(*words: str, name: str = "pdl") -> None:
-    """Becomes the command of this package. Its code blocks run in this Python, unless PDL_PYTHON names another."""
+    """Replaces this process by the command of this package. Code blocks of the command run in this Python, unless PDL_PYTHON names another Python."""
     command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "pdl")
     if not os.access(command, os.X_OK):
         sys.exit("pdl: this copy of the package libpdl was built without the command")
@@ -18,12 +18,12 @@ def main(*words: str, name: str = "pdl") -> None:
 
 
 def infer() -> None:
-    """Becomes pdl-infer."""
+    """Replaces this process by `pdl infer`."""
     main("infer")
 
 
 def optimize() -> None:
-    """Becomes pdl-optimize, the command of the reference."""
+    """Replaces this process by pdl-optimize, the command of the reference."""
     main(name="pdl-optimize")
 
 

@@ -122,7 +122,7 @@ def policies(value: Any) -> Iterator[Tuple[Optional[str], Optional[str]]]:
         yield (None, _json("policy", one)) if isinstance(one, dict) else (path("policy", one), None)
 
 
-# Methods by which tables of other packages are recognised, and for each the function that makes rows of such a table.
+# Methods by which tables of other packages are recognised, each with an expression that makes rows of such a table.
 TABLES = (("iter_rows", "rows.iter_rows(named=True)"), ("to_pylist", "rows.to_pylist()"), ("to_dict", "rows.to_dict('records')"))
 
 

@@ -7,7 +7,7 @@
 typedef struct request {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_request *request; /* NULL after the request was answered */
-    PyObject *object;     /* what is used; may be NULL */
+    PyObject *object;     /* the handler or object of Python; may be NULL */
 } request;
 
 static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
@@ -196,8 +196,8 @@ static pdl_value *changed(pdlpy_place *place, PyObject *now, const pdl_value *be
     return NULL;
 }
 
-/* Returns the variables whose values are not those of the request any more. NULL with an
- * exception. */
+/* Returns the variables whose values are not those of the request any more. Returns NULL when an
+ * exception is set. */
 static pdl_value *rebound(pdlpy_place *place, const pdl_request *r, PyObject *variables) {
     pdl_value *vars = pdl_value_get(pdl_request_data(r), "vars"), *all = pdl_value_dict(),
               *key = NULL, *before = NULL;

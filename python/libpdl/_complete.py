@@ -21,7 +21,7 @@ _words: dict[str, list[str]] = {}
 
 
 def _language() -> dict[str, list[str]]:
-    """Returns the keys of blocks, filters, tests and functions, from the tables of the library."""
+    """Returns the keys of blocks, the filters, tests and functions from the tables of the library, and the names in stdlib."""
     if not _words:
         engine = _engine.default()
         defs = engine.schema()["$defs"]
@@ -34,7 +34,7 @@ def _language() -> dict[str, list[str]]:
 
 
 def _defined(text: str) -> Iterator[str]:
-    """Returns the names that the text of a program defines."""
+    """Yields the names that the text of a program defines."""
     for m in DEFINED.finditer(text):
         name, indent, block, flow = m.groups()
         if name:
@@ -46,7 +46,7 @@ def _defined(text: str) -> Iterator[str]:
 
 
 def _below(text: str, indent: int) -> Iterator[str]:
-    """Returns the keys that are one level deeper than indent, up to the line at which the text returns to that level."""
+    """Yields the keys that are one level deeper than indent, up to the line at which the text returns to that level."""
     level = 0
     for line in text.splitlines()[1:]:
         depth = len(line) - len(line.lstrip())
@@ -90,7 +90,7 @@ def suggest(text: str, before: str, names: "dict[str, Any]") -> list[str]:
 
 
 def _offset(context: Any) -> int:
-    """Returns the completions at the cursor in the text of the cell."""
+    """Returns the offset of the cursor in the text of the cell."""
     lines = context.full_text.splitlines(True)
     return sum(map(len, lines[:context.cursor_line])) + int(context.cursor_position)
 

@@ -50,7 +50,7 @@ class Watch:
 
 
 class Driver:
-    """Steps the runs of an engine on a loop of asyncio, as long as there are any."""
+    """Steps the runs of an engine on a loop of asyncio, as long as a run is open."""
 
     def __init__(self, engine: "Engine", loop: asyncio.AbstractEventLoop) -> None:
         self.engine, self.loop = engine, loop
@@ -68,7 +68,7 @@ class Driver:
         await self.turn
 
     def add(self, job: "Job") -> asyncio.Event:
-        """Returns an event that is set when the run has ended, or has printed text."""
+        """Steps this run from now on. Returns an event that is set when the run has ended, or has printed text."""
         event = self.open[job] = asyncio.Event()
         job.driver = self
         self.moved.append(job)  # the run may have ended already
@@ -145,7 +145,7 @@ class Driver:
         self.tasks.pop(task, None)
 
     def _cancel_unneeded(self) -> None:
-        """Cancels coroutines whose answers no run waits for any more."""
+        """Cancels the coroutines that answer requests of cancelled runs."""
         for task, request in list(self.tasks.items()):
             if request.is_cancelled():
                 task.cancel()

@@ -44,7 +44,8 @@ void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing
         *t = (pdlpy_trash){e->trash, release, thing};
         e->trash = t;
     } else if (is_free)
-        /* no memory is left to remember the object, so it is never released */
+        /* Without memory for an entry of the trash, an object that another thread's step may use is
+         * never released. */
         release_now(e, release, thing);
 }
 

@@ -49,8 +49,8 @@ class ModelRequest(_Asked):
 
 
 class ApprovalRequest(_Asked):
-    """An action that a policy wants to have approved: the sink, its name, and {name, text, origins, untrusted, sources} of each argument.
-    text is the whole argument as a terminal shows it."""
+    """An action that a policy wants to have approved. sink and name: the action; arguments: {name, text, origins, untrusted, sources} of each
+    argument; text: the question for a person."""
 
     __slots__ = ("sink", "name", "arguments", "text")
     __match_args__ = ("sink", "name", "arguments", "text")
@@ -116,8 +116,9 @@ def _plain(value: Any) -> Any:
 
 
 def _of_environment() -> Union[None, bool, str]:
-    """Reads PDL_SANDBOX as if it were the parameter `sandbox`. The library reads the variable itself, too (src/api/session/profiles.c). It is read
-    here as well, because confined code cannot run in this process, and the process in which code runs is chosen before the library has an engine."""
+    """Reads PDL_SANDBOX as if it were the parameter `sandbox`. The library reads the variable itself, too (src/api/session/profiles.c). This
+    function reads it as well, because confined code cannot run in this process, and the process for code is chosen before the library has an
+    engine."""
     named = os.environ.get("PDL_SANDBOX") or "0"
     return None if named == "0" else True if named == "1" else named
 
@@ -348,7 +349,7 @@ class Engine:
 
     def _owner(self, request: Optional[_pdl.Request], what: Any) -> Optional[str]:
         """Called by the extension with the exception that a handler or function raised, or with the awaitable that it
-        returned. There is no request when an object was being examined."""
+        returned. request is None when an object was being examined."""
         if request is None:
             return self._remember(what)
         if isinstance(what, BaseException):
@@ -436,7 +437,7 @@ class Engine:
         return Program._made(self, _arguments.path("path", path), None, None, returns)
 
     def loads(self, text: str, *, name: Optional[str] = None, returns: Any = None) -> "Program[Any]":
-        """Reads a program from its text. name: its name in errors, from which relative paths begin."""
+        """Reads a program from its text. name: the name of the program in errors; relative paths begin in the folder of this name."""
         from ._program import Program
         return Program._made(self, None, _arguments.text("text", text), _arguments.optional_path("name", name), returns)
 

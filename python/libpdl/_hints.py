@@ -2,9 +2,8 @@
 """Annotations as types for typing.get_type_hints, inspect.signature and help.
 
 `typing` takes longer to load than all of libpdl. So the modules import names of `typing`, and of each other, only for
-type checkers, and an annotation remains the text of the source until it is examined. Then all annotations of that
-function become types. From 3.14 on, Python calls a function to get them; in earlier versions, they are a dict that
-resolves itself.
+type checkers, and an annotation remains the text of the source until it is examined. Then all annotations of the same function become types. From
+3.14 on, Python calls a function to get them; in earlier versions, they are a dict that resolves itself.
 """
 from __future__ import annotations
 
@@ -72,7 +71,7 @@ class Hints(dict):  # type: ignore[type-arg]
 
 
 def _asked(texts: Any, names: dict[str, Any]) -> Any:
-    """Called by Python from 3.14 on. `format` has a value of annotationlib."""
+    """Returns a function that Python calls from 3.14 on. Its parameter `form` is a value of annotationlib.Format."""
     value, fake_globals, text = 1, 2, 4
 
     def annotate(form: int, /) -> dict[str, Any]:

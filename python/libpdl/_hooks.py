@@ -30,7 +30,7 @@ def _numpy(value: Any) -> Any:
 
 
 def _pydantic(value: Any) -> Any:
-    """Converts the result of model_dump(), whose parts may be objects."""
+    """Returns a model of pydantic as a dict of its fields, whose values may be objects. For a root model, returns the root."""
     kind = type(value)
     if getattr(kind, "__pydantic_root_model__", False):
         return value.root
@@ -39,8 +39,8 @@ def _pydantic(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Returns the value in a type that the C code converts. A date becomes (its text,); a value of any other type is
-    unchanged."""
+    """Returns the value in a type that the C code converts. A date becomes (its text,). Functions of programs, dataclasses, paths, NumPy values and
+    models of pydantic are converted, too. Any other value is unchanged."""
     kind = type(value)
     module = kind.__module__.partition(".")[0]
     if kind is _program.Function:
@@ -103,7 +103,7 @@ def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
 
 
 def parts(value: Any) -> Any:
-    """Returns (independent, parts) of a context, provided that it was not changed as a list."""
+    """Returns (independent, parts) of a context. Returns None for any other value, and for a context that was changed as a list."""
     if not isinstance(value, Context) or value != value._messages():
         return None
     return value.form == "independent", value.parts

@@ -109,7 +109,7 @@ class Map(Of[T]):
                 self._open[i] = e
 
     def _ready(self) -> int:
-        """Returns the number of the next row that has ended and can be returned. Returns -1 when every such row was returned."""
+        """Returns the number of the next row that has ended and can be returned. Returns -1 when there is no such row."""
         for i, job in self._open.items():
             if not isinstance(job, Job) or job not in self._driver.open:
                 return i

@@ -128,7 +128,8 @@ static void operate(void *object, const pdl_value *operation, pdl_request *r) {
 
 /* --- what natives read --------------------------------- */
 
-/* Makes an error from the exception that is set. Python remembers the exception as its cause. */
+/* Makes an error from the exception that is set. The Python side remembers the exception as the
+ * cause of the error. */
 static pdl_error *error_of(pdlpy_bound *b) {
     PyObject *raised = pdlpy_caught();
     PyObject *text =
@@ -142,8 +143,8 @@ static pdl_error *error_of(pdlpy_bound *b) {
     return error;
 }
 
-/* Drops the exception that is set, because this answer cannot be an error. But Ctrl-C and similar
- * exceptions end the run. */
+/* Drops the exception that is set, because the answer of this callback cannot be an error. But
+ * Ctrl-C and similar exceptions end the run. */
 static void forget_exception(pdlpy_bound *b) {
     if (!PyErr_Occurred()) return;
     if (PyErr_ExceptionMatches(PyExc_Exception))

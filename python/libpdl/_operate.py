@@ -31,7 +31,7 @@ def _get(o: Any, path: list[Any]) -> Any:
 
 
 def _getter(attribute: Any, is_folded: bool) -> Callable[[Any], Any]:
-    """Returns the values that a filter compares: the item, an attribute that a path names, or a list of such
+    """Returns a function that gives what a filter compares of an item: the item itself, an attribute that a path names, or a list of such
     attributes."""
     texts = attribute.split(",") if isinstance(attribute, str) else [attribute]
     paths = [[] if t is None else _path(t) for t in texts]

@@ -2,10 +2,10 @@
  *
  * A value that a run gives to Python becomes an object of Python, which has no place for origins.
  * So an engine with a policy remembers each object that it returned, and recognises the object when
- * it is passed to the library again: as a variable, in a list, or under another name. An object
- * that Python makes from it is a new object, whose origin is `data`. Objects that Python shares
- * (small numbers, true, the empty text) cannot have origins, so a container with such a part has
- * its origins as a whole.
+ * it is passed to the library again: as a variable, in a list, or under another name. When Python
+ * makes another object from such an object, the origin of the new object is `data`. Objects that
+ * Python shares (small numbers, true, the empty text) cannot have origins, so a container with such
+ * a part has its origins as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,8 @@
 
 enum { FEW = 1024, MAX_SMALL = 1024 };
 
-/* Returns true when Python has only one object of this kind. */
+/* Returns true when all equal values of Python may be this one object: None, a boolean, a small
+ * integer, a text or bytes of at most one character, or the empty tuple. */
 static bool is_shared(PyObject *object) {
     if (object == Py_None || PyBool_Check(object)) return true;
     if (PyLong_CheckExact(object)) {
@@ -31,8 +32,8 @@ static void drop(PyObject *capsule) {
 }
 
 /* Returns the key of an object in `origins`. The key is the address of the object. With `inside`,
- * it is the negative address, under which `origins` has the origins of the object's attributes and
- * of the results of its calls. */
+ * the key is the negative address, under which `origins` has the origins of the object's attributes
+ * and of the results of its calls. */
 static PyObject *key_of(PyObject *object, bool inside) {
     PyObject *address = PyLong_FromVoidPtr(object);
     if (!address || !inside) return address;
@@ -56,15 +57,15 @@ static bool remember(pdlpy_engine *e, PyObject *object, bool inside, pdl_value *
     return ok;
 }
 
-/* Adds the origins of a value of another engine. The names of labels of that engine can be read
- * only when no other thread uses it. */
+/* Adds the origins of a value of another engine. The names of labels can be read only when no other
+ * thread uses that engine. */
 static void add_foreign(pdlpy_engine *e, pdl_value *v, const pdlpy_engine *of,
                         const pdl_value *from) {
     bool is_busy = of->depth && of->thread != PyThread_get_thread_ident();
     pdl_engine_add_origins(e->engine, v, is_busy ? NULL : of->engine, from);
 }
 
-/* Returns the value from which the engine `of` made the object, or NULL. Borrowed. */
+/* Returns the value from which the engine `of` made the object with this key, or NULL. Borrowed. */
 static const pdl_value *made_from(const pdlpy_engine *of, PyObject *key) {
     PyObject *pair = of->origins && key ? PyDict_GetItemWithError(of->origins, key) : NULL;
     return pair ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), NULL) : NULL;
@@ -127,7 +128,8 @@ PyObject *pdlpy_track(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-/* Returns true when the object is a value of another engine, whose origins v then gets. */
+/* Returns true when the object is a handle of another engine; v then gets the origins of its
+ * value. */
 static bool add_handle(pdlpy_engine *e, pdl_value *v, PyObject *object) {
     bool is_handle = (PyObject *)Py_TYPE(object) == e->state->handle_type;
     const pdlpy_handle *h = is_handle ? (pdlpy_handle *)object : NULL;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the page of a run for a notebook. It is a separate document, which cannot reach the notebook around it."""
+"""Makes the page of a run for a notebook. The page is a separate document, which cannot reach the notebook around it."""
 from __future__ import annotations
 
 import html

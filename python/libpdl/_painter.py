@@ -33,7 +33,7 @@ class Painter:
             self.is_line_open = not text.endswith("\n")
 
     def show(self, what: tuple[str, str, bytes, int]) -> None:
-        """event: (text, out or message; the role of a message, or else model, code or ""; the text; whether it is
+        """Writes a piece. what: (text, out or message; the role of a message, or else the source: model, code or ""; the bytes; whether they are
         untrusted)"""
         kind, who, data, is_untrusted = what
         text = self.decoders[kind].decode(data)

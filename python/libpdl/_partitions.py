@@ -106,7 +106,7 @@ class Keeper:
 
 
 def _own_address() -> str:
-    """Returns the address at which other machines reach this one; the loopback where there is no network."""
+    """Returns the address at which other machines reach this one; the loopback address when there is no network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         try:
             s.connect(("10.255.255.255", 1))
@@ -188,8 +188,8 @@ class Journal:
 
 
 class Environment(dict[str, str]):
-    """The variables that workers get. Keys of providers are among them, and Ray and Spark show what they send to
-    workers, so they are not in the repr."""
+    """The variables that workers get. Some are keys of providers, and Ray and Spark show the repr of what they send to workers. So the repr does
+    not contain the variables."""
 
     def __repr__(self) -> str:
         return "<%d variables>" % len(self)

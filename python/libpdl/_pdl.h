@@ -3,8 +3,8 @@
  *
  * The interpreter lock is released while the library computes or waits (Engine.load_*, check_*,
  * step, Run.wait); every callback of the library takes it again. While it is released, another
- * thread may run Python code that reaches the same engine, which pdlpy_enter refuses. Objects that
- * this thread releases meanwhile are kept in the trash of the engine until the first thread has
+ * thread may run Python code that uses the same engine; pdlpy_enter refuses that. Objects that the
+ * other thread releases meanwhile are kept in the trash of the engine until the first thread has
  * left it.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -172,7 +172,7 @@ bool pdlpy_is_first_thread(void);
 /* Implements Run(engine, program, options); see _run.c. */
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs);
 
-/* These add the types of the files to the module. */
+/* The functions below add the types of their files to the module. */
 bool pdlpy_add_engine(PyObject *module, pdlpy_state *s);
 bool pdlpy_add_run(PyObject *module, pdlpy_state *s);
 bool pdlpy_add_calls(PyObject *module, pdlpy_state *s);

@@ -354,8 +354,7 @@ class Program(Of[T]):
         return self._run(scope, variables, SHORT_TRACE)
 
     def traced_whole(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
-        """Runs the program with a trace that has whole lists of messages, and only members that the reference
-        interpreter writes, too."""
+        """Runs the program with a trace. The trace has whole lists of messages, and only those members that the reference interpreter writes."""
         return self._run(scope, variables, WHOLE_TRACE)
 
     def _run(self, scope: Scope, variables: dict[str, Any], trace: int) -> Result[T]:

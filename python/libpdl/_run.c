@@ -390,8 +390,7 @@ static PyObject *run_state(PyObject *self, PyObject *unused) {
     return PyLong_FromLong(pdl_task_state(((run *)self)->task));
 }
 
-/* Returns the descriptor for another event loop, when the engine has no common loop for its
- * runs. */
+/* Returns the descriptor that another event loop watches, for a run that has a separate loop. */
 static PyObject *run_fd(PyObject *self, PyObject *unused) {
     (void)unused;
     return PyLong_FromLong(pdl_task_fd(((run *)self)->task));
@@ -413,7 +412,8 @@ static PyObject *taken(run *r, pdl_value *v, pdl_error *error) {
     return object;
 }
 
-/* Returns a handle, because converting the value is slow and it may never be used. */
+/* Returns a handle of v instead of an object of Python: the conversion is slow, and v may never be
+ * used. */
 static PyObject *later(run *r, pdl_value *v, pdl_error *error) {
     PyObject *handle = v ? pdlpy_handle_new(r->engine, v) : pdlpy_raise(r->engine, error);
     pdlpy_leave(r->engine);

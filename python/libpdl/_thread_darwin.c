@@ -1,5 +1,5 @@
 /* _thread_darwin.c -- asks macOS whether this is the thread with which the process began. This file
- * was compiled and linked, and not run.
+ * was compiled and linked, but never run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -75,7 +75,8 @@ static pdl_value *ints_in(PyObject *list, Py_ssize_t n) {
     return v;
 }
 
-/* Adds an item. Takes its handle. Returns true when it could be added. */
+/* Adds an object of Python to a list. Returns false, with an exception, when the object cannot be
+ * converted. */
 static bool push(pdlpy_place *place, pdl_value *list, PyObject *item) {
     Py_INCREF(item); /* hooks may run Python code that changes the container */
     pdl_value *v = pdlpy_to_library(place, item);
@@ -168,7 +169,8 @@ static pdl_value *other_in(pdlpy_place *place, PyObject *object) {
     return v;
 }
 
-/* Converts a subclass of list: a libpdl.Context is a context. */
+/* Converts an object of a subclass of list. A libpdl.Context becomes a context, any other object a
+ * list. */
 static pdl_value *context_in(pdlpy_place *place, PyObject *object) {
     Py_INCREF(object);
     PyObject *parts = pdlpy_hook(place->engine->state, "parts", object);
@@ -300,7 +302,8 @@ PyObject *pdlpy_handle_new(pdlpy_engine *e, pdl_value *v) {
     return (PyObject *)h;
 }
 
-/* Returns the object of Python from which the value was made. */
+/* Returns the object of Python from which the value was made. For any other value, returns what the
+ * hook makes of a handle. */
 static PyObject *object_out(pdlpy_place *place, const pdl_value *v, const char *hook) {
     PyObject *object = pdlpy_object_of(v);
     if (object) {
@@ -422,7 +425,7 @@ static PyObject *handle_text(PyObject *self, PyObject *unused) {
 }
 
 /* Returns the value under a key as another handle, when the value of this handle is a dict. Returns
- * None when there is no such key. */
+ * None when there is no such key, or when its value has no origins. */
 static PyObject *handle_entry(PyObject *self, PyObject *args) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     const char *key;

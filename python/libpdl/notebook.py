@@ -140,7 +140,7 @@ class Magics:
         self.use(_engine.Engine())
 
     def use(self, engine: "_engine.Engine") -> None:
-        """The engine for cells. `read` blocks ask through the input box, and so does a policy unless the engine has
+        """Makes cells run on this engine. `read` blocks ask through the input box, and so does a policy unless the engine has
         approve=."""
         before, self.engine = getattr(self, "engine", engine), engine
         engine._core().track()
@@ -332,7 +332,7 @@ class Magics:
         self.shell.user_ns["pdl_context"] = []
 
     def show_usage(self, line: str) -> dict[str, int]:
-        """Model calls and tokens of all cells so far."""
+        """Returns the model calls and tokens of all cells so far."""
         return dict(self.usage)
 
 

@@ -4,7 +4,7 @@
     import ray, libpdl.ray
     ds = libpdl.ray.map_batches(ray.data.read_json("rows.jsonl"), "mood.pdl", concurrency=4, journal="/shared/journal")
 
-Scheduling, streaming, retries and autoscaling are Ray's: this is one call of map_batches, with an engine in each worker.
+Ray does the scheduling, streaming, retries and autoscaling: this module makes one call of Ray's map_batches, with an engine in each worker.
 """
 from __future__ import annotations
 

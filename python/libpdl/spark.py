@@ -4,7 +4,7 @@
     import libpdl.spark
     moods = libpdl.spark.run(reviews, "mood.pdl", jobs=64, journal="/shared/journal")
 
-Scheduling and retries are Spark's: this is one mapInArrow, with an engine in each Python worker.
+Spark does the scheduling and the retries: this module makes one call of mapInArrow, with an engine in each Python worker.
 """
 from __future__ import annotations
 

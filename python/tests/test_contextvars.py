@@ -73,7 +73,8 @@ class ContextVariables(unittest.TestCase):
         return said
 
     def asked(self, model):
-        """Runs in which a model is asked twice, with a pause between that lets other tasks run. Most calls wait for their place."""
+        """Runs in which a model is asked twice, with a pause between that lets other tasks run. Most calls wait, because only two may be open at a
+        time."""
         e = libpdl.Engine(models={"m": model}, jobs=2)
 
         async def wait(i):

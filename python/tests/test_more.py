@@ -270,7 +270,7 @@ class Code(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def test_samples_of_the_manual(self):
-        """Finds each ```python block that is followed by a ```stdout block; blocks with file=NAME are files beside it."""
+        """Runs each ```python block that is followed by a ```stdout block, beside files with the text of the blocks that have file=NAME."""
         page = (ROOT / "docs" / "manual" / "python.md").read_text("utf-8")
         blocks = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", page, re.M | re.S)
         ran = 0

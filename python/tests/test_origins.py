@@ -66,7 +66,7 @@ class Between(unittest.TestCase):
                 send.run(x=text)
 
     def test_values_of_another_engine(self):
-        """An origin is not lost when a value goes to another engine, nor is the name that a policy gave."""
+        """A value that goes to another engine keeps its origins, even one that a policy named."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "secret.txt")
             with open(path, "w", encoding="utf-8") as f:

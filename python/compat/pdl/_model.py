@@ -13,7 +13,7 @@ REQUIRED = object()
 
 
 def wrong(title: str, *problems: str) -> ValueError:
-    """The error for data that do not fit. Programs that use pydantic themselves catch its ValidationError, so this error is one when
+    """Returns the error for data that do not fit. Programs that use pydantic catch its ValidationError, so the error is a ValidationError when
     pydantic is imported."""
     core = sys.modules.get("pydantic_core")
     if core is None:
@@ -214,7 +214,7 @@ def as_json(value: Any) -> Any:
 
 
 class RootModel(Model):
-    """A model without other fields than `root`, whose value is the value of the model."""
+    """A model whose only field is `root`. The value of this field is the value of the model."""
 
     FIELDS = (Field("root"),)
 

@@ -181,7 +181,8 @@ def closure(function: libpdl.Function) -> Any:
 
 
 def to_run(value: Any) -> Any:
-    """Returns the value as libpdl takes it: the same object when nothing in it has to be converted, because origins are known by the object."""
+    """Returns the value as libpdl takes it: the same object when nothing in it has to be converted, because libpdl finds the origins of a value by
+    the object."""
     if isinstance(value, ClosureBlock):
         return value.pdl__function
     if isinstance(value, PdlLazy):

@@ -60,7 +60,7 @@ def exec_file(prog: Union[str, Path], config: Optional[InterpreterConfig] = None
 
 
 def pdl(func: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Makes a function whose docstring is a program. Calling it runs the program with the function's variables."""
+    """Returns a function that runs the program in the docstring of `func`, with the variables `scope`."""
     @wraps(func)
     def pdl_wrapper(scope: Any) -> Any:
         return exec_str(prog=func.__doc__ or "", scope=scope)

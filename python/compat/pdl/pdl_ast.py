@@ -391,7 +391,7 @@ BlockOrBlocksType = ExpectationsType = BasePdlType = Any
 
 
 def get_default_model_parameters() -> list[dict[str, Any]]:
-    """The default parameters of models: [{glob of names: {parameter: value}}]."""
+    """Returns the default parameters of models: [{glob of names: {parameter: value}}]."""
     from . import _run
     defaults: list[dict[str, Any]] = _run.value_of({"data": "${ pdl_model_default_parameters }"})
     return defaults

@@ -49,11 +49,11 @@ class Categorical(Distribution):
         return sum(p for v, p in zip(self.values, self.probs) if v == value)
 
     def sort(self) -> Categorical:
-        """Merges equal values, and sorts them with the most probable first."""
+        """Returns a distribution in which equal values are merged, with the most probable value first."""
         return Categorical(sorted(zip(*self._merged()), key=lambda t: -t[1]))
 
     def shrink(self) -> Categorical:
-        """Merges equal values, in the order in which they were first found."""
+        """Returns a distribution in which equal values are merged, in the order in which they were first found."""
         return Categorical(zip(*self._merged()))
 
     def _merged(self) -> tuple[Any, ...]:

@@ -76,7 +76,7 @@ class _Dump:
 
 
 def _selects(model: Model, key: str) -> bool:
-    """Adds fields that are needed to read the result again."""
+    """Returns true for a field that is needed to read the result again, although its value is the default."""
     usual = {"lang": "python", "as": "text", "platform": "litellm", "kind": model.__dict__.get("kind")}
     if isinstance(model, ast.EmptyBlock):  # type: ignore[attr-defined]
         return key == "kind"

@@ -68,7 +68,7 @@ def exec_file(prog: Union[str, Path], config: Optional[InterpreterConfig] = None
 
 
 def main() -> None:
-    """Becomes the command pdl-infer."""
+    """Replaces this process by the command `pdl infer`."""
     os.execv(_command(), ["pdl", "infer", *sys.argv[1:]])
 
 

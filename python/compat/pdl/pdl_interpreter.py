@@ -43,7 +43,7 @@ def generate(pdl_file: Union[str, Path], state: Optional[InterpreterState], init
 
 
 def run(state: InterpreterState, scope: Any, prog: Program, loc: Optional[PdlLocationType], trace: bool) -> _run.Outcome:
-    """Makes one run with the settings of its state."""
+    """Makes one run with the settings of `state`. Adds the usage and the score of the run to `state`."""
     if state.replay:
         raise NotImplementedError("replay: recorded values cannot be given to a run yet")
     outcome = _run.execute(prog, scope, loc.file if loc is not None else "", state, trace)

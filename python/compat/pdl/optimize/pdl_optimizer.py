@@ -30,7 +30,7 @@ def resave_pdl(input_path: Path, output_path: Path, state: Mapping[str, Any]) ->
 
 
 def _rows(folder: str, name: str, rows: Any) -> str:
-    """Writes the rows of a part (dicts) to a file, and returns its path."""
+    """Writes the rows of a part of the data set, which are dicts, to a file. Returns the path of the file."""
     path = os.path.join(folder, "%s.jsonl" % name)
     with open(path, "w", encoding="utf-8") as f:
         for row in rows:
@@ -39,7 +39,7 @@ def _rows(folder: str, name: str, rows: Any) -> str:
 
 
 class PDLOptimizer:
-    """A search. `dataset` has lists of dicts under the names of its parts, like DatasetDict of the package datasets; None: the
+    """A search. `dataset` has lists of dicts under the names of its parts, like DatasetDict of the package datasets. When it is None, the
     configuration names files."""
 
     def __init__(self, dataset: Optional[Mapping[str, Any]], config: OptimizationConfig, pdl_config: Any = None, trial_thread: type = PdlEvaluator,
@@ -63,8 +63,8 @@ class PDLOptimizer:
 
     def run(self) -> dict[str, Any]:
         """Runs the search, and writes `optimized_NAME.pdl` beside the program. The result has `config`;
-        `winner_summary`, the values of the winner; `final_iteration` with its score on the test set, if there is
-        one; and `result`, the output of `pdl optimize --json`."""
+        `winner_summary`, the values of the winner; `final_iteration` with the score of the winner on the test set, if there is a score; and
+        `result`, the output of `pdl optimize --json`."""
         with tempfile.TemporaryDirectory() as folder:
             found = optimize(self._settings(folder), experiments=self.experiment_path)
         winner, names = found["winner"], self.config.get_variable_names()
@@ -77,7 +77,7 @@ class PDLOptimizer:
 
 
 def run_optimizer() -> int:
-    """Becomes the command pdl-optimize."""
+    """Replaces this process by the command pdl-optimize."""
     os.execv(_command(), ["pdl-optimize", *sys.argv[1:]])
     return 0
 
