@@ -143,8 +143,8 @@ typedef struct pdl_check_library {
 
 void pdl_check_library_fini(pdl_check_library *l);
 
-/* The options of a check. When all members are zero, no file is opened (names are then not judged
- * after an include), there are no names from outside, and all lint checks are made. */
+/* The options of a check. When all members are zero, there are no names from outside, and all lint
+ * checks are made. No file is opened then, so names after an include are not judged. */
 typedef struct pdl_check_options {
     pdl_open_source_fn *open;
     void *user;

@@ -50,8 +50,8 @@ typedef struct pdl_count {
 } pdl_count;
 
 /* A tree of data whose strings are expressions: the content of `data`, `if`, `parameters` and most
- * fields. A part without expressions is a CONST as a whole, however deep it is, so that a large
- * literal is one constant of the program and costs nothing when it is executed. */
+ * fields. A part without expressions is a CONST as a whole, however deep it is. So a large literal
+ * is one constant of the program, and costs nothing when it is executed. */
 typedef enum { PDL_TREE_CONST, PDL_TREE_EXPR, PDL_TREE_LIST, PDL_TREE_MAP } pdl_tree_kind;
 typedef struct pdl_tree {
     pdl_tree_kind kind;

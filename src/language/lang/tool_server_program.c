@@ -211,9 +211,9 @@ static pdl_val declaration_of(pdl_str name, pdl_vref tool) {
     return pdl_dict_putz(d, "function", f);
 }
 
-/* Returns true when the tool has a function. A tool has no function when its name is not a word or
- * is the name of a member, or when a parameter has the name pdl_context or PDL_TOOL_OTHERS, which
- * calls of functions use for something else. */
+/* Returns true when the tool has a function. A tool has no function when its name is not a word, or
+ * is the name of a member. It has no function either when a parameter is named pdl_context or
+ * PDL_TOOL_OTHERS, because calls of functions use these two names for something else. */
 static bool has_function(pdl_vref tool) {
     pdl_vref props = pdl_dict_getz(pdl_dict_getz(tool, "inputSchema"), "properties");
     if (!is_member_name(pdl_str_get(pdl_dict_getz(tool, "name")))) return false;

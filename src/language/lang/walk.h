@@ -40,9 +40,9 @@ void pdl_program_each_deprecated(const pdl_program *p,
  * the value. */
 const pdl_tree *pdl_block_plain_tree(const pdl_block *b);
 
-/* Returns true when a condition is a text that cannot be empty, whatever its variables hold, such
- * as "x" or "${ x } > 3", but not ${ x > 3 }. Such a condition is always true. *text is what is
- * written. */
+/* Returns true when a condition is a text that cannot be empty, whatever its variables hold. "x"
+ * and "${ x } > 3" are such texts; ${ x > 3 } is not. Such a condition is always true. *text is
+ * what is written. */
 bool pdl_tree_is_text(const pdl_tree *t, pdl_str *text);
 #define PDL_CONDITION_ADVICE(t)                                                                    \
     ((t)->kind == PDL_TREE_CONST ? "write an expression: ${ ... }"                                 \

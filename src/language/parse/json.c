@@ -1,6 +1,6 @@
 /* json.c -- reads strict JSON first, and uses the repairing reader when that fails. Models also
- * send JSON as the content of a string. So a text loses one level of escapes before it is read,
- * when all its quotes are escaped, or when the first quote of an object or list is escaped.
+ * send JSON as the content of a string. When all quotes of a text are escaped, or the first quote
+ * of an object or list is escaped, the text loses one level of escapes before it is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,10 +1,10 @@
 /* node.h -- pdl_node: located syntax tree of a YAML document. It lives in an arena and is immutable
  * after loading.
  *
- * Programs are kept as trees and not as values, because messages quote the place of a part, the
- * language server edits it, and whether a scalar was quoted decides what a program means. A node
- * knows the byte span of its text in the source; values are made from it on demand. A subtree that
- * an alias names is one node with several parents.
+ * Programs are kept as trees and not as values, because messages quote the place of a part, and the
+ * language server edits it. Besides, the meaning of a program depends on which scalars are quoted.
+ * A node knows the byte span of its text in the source; values are made from it on demand. A
+ * subtree that an alias names is one node with several parents.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

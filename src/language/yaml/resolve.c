@@ -2,7 +2,7 @@
  * constructs them.
  *
  * The types are not those of YAML 1.2, because programs are written for an interpreter that reads
- * YAML 1.1, where `no` is false, 010 is eight and 1:30 is ninety. With other rules the same text
+ * YAML 1.1. There `no` is false, 010 is eight and 1:30 is ninety. With other rules the same text
  * would be another program. libyaml does not help: its events hold the text of a scalar and whether
  * it was quoted, and leave types to their reader. What must stay true: the type of a scalar depends
  * only on its text, its style and its tag, never on its position.

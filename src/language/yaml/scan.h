@@ -226,8 +226,8 @@ bool pdl_yscan_rest_of_line(pdl_yscan *s);
 bool pdl_yscan_plain(pdl_yscan *s);
 bool pdl_yscan_quoted(pdl_yscan *s);
 bool pdl_yscan_block(pdl_yscan *s);
-/* Returns true when, in a tolerant scanner, the line at s->pos begins a new entry, so that the flow
- * collection or scalar that began at start has no end (resync.c). */
+/* Returns true when the scanner is tolerant and the line at s->pos begins a new entry (resync.c).
+ * The flow collection or scalar that began at start then has no end. */
 bool pdl_ytolerant_ends(pdl_yscan *s, const char *start);
 bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end);
 /* The remaining functions are in scan_name.c. */

@@ -2,9 +2,9 @@
  * prefix-unstable.
  *
  * A variable changes when Python code makes it from the clock, from chance, or from the order of a
- * set, when its expression draws at random, or when it is a text with a variable that changes. All
- * definitions are read before the first prompt. They are read several times, because a text may be
- * above the definitions of the variables that it names.
+ * set. It also changes when its expression draws at random, or when it is a text with a variable
+ * that changes. All definitions are read before the first prompt. They are read several times,
+ * because a text may be above the definitions of the variables that it names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

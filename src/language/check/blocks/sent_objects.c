@@ -1,8 +1,8 @@
 /* sent_objects.c -- checks objects that are sent to services unchanged: messages, tools, forms of
  * answers. A service decides itself what it accepts, and many have special tools and forms. So a
  * problem is a warning, and it is reported only when every service would refuse the object. Every
- * service refuses an object that lacks a known key and has one with nearly the same name, an object
- * that lacks a part that every form needs, and a value of the wrong kind. An object is checked when
+ * service refuses an object in which a known key is misspelt, or in which a part is missing that
+ * every form needs. Every service also refuses a value of the wrong kind. An object is checked when
  * it is written in the program, in the block or in a variable. A problem is reported at the value
  * that the block names, or inside of the object when it is written there.
  *

@@ -9,9 +9,9 @@
  * opened the check no longer reports undefined names (`open_ended`).
  *
  * The standard library depends on nothing around it, and reading it takes as long as checking a
- * large program, so a caller that checks several programs keeps it (pdl_check_library). Its types
- * are in the arena of its program, which each checked program keeps alive, since problems may point
- * into it.
+ * large program. So a caller that checks several programs keeps the library (pdl_check_library).
+ * Its types are in the arena of its program, which each checked program keeps alive, since problems
+ * may point into it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

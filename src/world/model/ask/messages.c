@@ -23,9 +23,9 @@ bool pdl_message_is_parts(pdl_vref content) {
     return true;
 }
 
-/* Appends the JSON of v. A value that JSON does not have (a date, an object of Python) is
- * written as its text, without quotes at the top and with quotes inside a list. A context is
- * written as the list of its messages. */
+/* Appends the JSON of v. A value that JSON does not have (a date, an object of Python) is written
+ * as its text. The text has quotes inside a list, and no quotes at the top. A context is written as
+ * the list of its messages. */
 static void put_json(pdl_vref v, pdl_buf *out) {
     const int flags = PDL_JSON_LOOSE | PDL_JSON_NAN | PDL_JSON_SPACED | PDL_JSON_CONTEXT;
     pdl_err err = {0};

@@ -1,6 +1,6 @@
 /* tool_call_ids.c -- gives the calls of tools in a conversation a type, and ids that the service
- * accepts; see messages.h. Services refuse calls without a type or an id and results that name no
- * call, and a conversation may have begun at a service that does not use ids.
+ * accepts; see messages.h. Services refuse calls without a type or an id, and results that name no
+ * call. A conversation may have begun at a service that does not use ids.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,8 +2,9 @@
  * limits per provider, host and key (429, Retry-After, headers of rate limits). Private to model.
  *
  * A request acquires a slot, perhaps after waiting, and gives it back with its reply or when it is
- * abandoned. Reports of services become a maximum of open requests (halved at the first 429 of a
- * round, increased by one per round of answers) and a moment before which nothing is sent.
+ * abandoned. Reports of services become a maximum of open requests, and a moment before which
+ * nothing is sent. The maximum is halved at the first 429 of a round, and increased by one per
+ * round of answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

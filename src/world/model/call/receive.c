@@ -10,9 +10,9 @@
  * all functions on the stack return, and the outermost one releases the call.
  *
  * Retries in mid-stream: text that was shown cannot be taken back. With `retry_after_output` the
- * shown text is kept (shown_text) and the next stream must begin with the same bytes, which are not
- * shown a second time (replay_left counts those still to be compared). A stream that differs is an
- * error; the alternative would be a text with an invisible seam.
+ * shown text is kept (shown_text), and the next stream must begin with the same bytes. They are not
+ * shown a second time; replay_left counts the bytes that are still to be compared. A stream that
+ * differs is an error; the alternative would be a text with an invisible seam.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

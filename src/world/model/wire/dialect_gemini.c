@@ -61,8 +61,8 @@ static pdl_val parts_of(pdl_vref message, pdl_val list) {
 }
 
 /* Returns the object that holds the text of a result; a text that is a JSON object is sent as that
- * object. The service takes a `$ref` in the object for the name of a part and refuses the request,
- * so such an object (a result that has a schema in it) is sent as a text. */
+ * object. The service takes a `$ref` in the object for the name of a part, and refuses the request.
+ * So an object with a `$ref`, such as a result that contains a schema, is sent as a text. */
 static pdl_val response_of(pdl_vref content) {
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
