@@ -568,7 +568,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
     }
     bool standing = c->out != NULL;
     if (standing)
-        pdl_out_flush(r); /* the output queue frees the call when it has sent the pieces of the call */
+        pdl_out_flush(r); /* the queue frees the call after sending its pieces */
     else
         pdl_inflight_free(c);
     launch_models(r);
