@@ -21,7 +21,7 @@ typedef struct run_surroundings {
  * every case. */
 PDL_MUST bool pdl_cli_enter_run(const pdl_durable_facts *f, run_surroundings *out,
                                 pdl_session_options *o, pdl_err *err);
-/* Returns to the working folder of the command. */
+/* Changes back to the working folder of the command. */
 void pdl_cli_leave_run(run_surroundings *r);
 
 #endif

@@ -225,8 +225,8 @@ static void chat_done(const pdl_mock_answer *a) { put_end(a, "chat.completion.ch
 
 /* --- text completions ------------------------------------------------------------------------- */
 
-/* Returns the answer to a prompt. With `echo`, when no tokens may be added, the answer is the
- * prompt itself. */
+/* Returns the answer to a prompt. With `echo`, the prompt comes before the answer. When no tokens
+ * may be added, the answer is only the prompt. */
 static pdl_val completion_choice(const pdl_mock_answer *a, size_t number) {
     bool echo = pdl_mock_asks(a->request, "echo", false);
     bool weighs = echo && !number_of(a->request, "max_tokens");

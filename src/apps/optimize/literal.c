@@ -190,7 +190,7 @@ void pdl_literal_find_node(const pdl_ytree *t, pdl_str name, bool *there, opt_li
     *out = (opt_literal){.node = at, .is_block = true};
 }
 
-/* Reads the text of a node as a whole document. */
+/* A scalar that is a text is its own value. Any other node is read as a whole document. */
 pdl_val pdl_literal_value(const pdl_ytree *t, const opt_literal *l) {
     const pdl_ytree_node *n = node_of(t, l->node);
     pdl_err ignored = {0};
@@ -262,8 +262,8 @@ static void put_data(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Returns the length of the expression of the old text that is repeated at this point; 0 when none
- * is repeated. */
+/* Returns the length of the expression of `old` with which `rest` begins; 0 when it begins with
+ * none. */
 static size_t kept_here(pdl_str old, const spans *of, pdl_str rest, bool *seen) {
     for (size_t k = 0; k < of->n; k++) {
         pdl_str x = pdl_str_sub(old, of->p[k].from, of->p[k].to);
@@ -424,7 +424,7 @@ static int by_place(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Returns the edit that begins at a byte. */
+/* Returns the edit that begins at the byte `at`; NULL when there is none. */
 static const opt_edit *edit_at(const pdl_ytree *t, const opt_edit *edits, size_t n, size_t at) {
     for (size_t i = 0; i < n; i++)
         if (node_of(t, edits[i].literal.node)->start == at) return &edits[i];

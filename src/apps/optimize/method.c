@@ -132,8 +132,8 @@ static void note_best(opt_search *z, const opt_numbers *of, const row_mean *p) {
     }
 }
 
-/* Returns the means over the rows on which all these candidates were evaluated, so that the means
- * are comparable. */
+/* Returns the means over the rows at the beginning of `rows` that were evaluated with every
+ * candidate of `of`, so that the means are comparable. */
 static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     size_t common = common_of(z, of, rows);
     pdl_val list = pdl_list_new(of->n);
@@ -323,7 +323,8 @@ static void on_add(void *user, pdl_request *r) {
     pdl_err_fini(&err);
 }
 
-/* unbeaten(candidates): returns the candidates that no other candidate beats in all objectives. */
+/* unbeaten(candidates): returns the candidates that no other candidate beats; see
+ * pdl_search_keep_unbeaten. */
 static void on_unbeaten(void *user, pdl_request *r) {
     method *m = user;
     opt_numbers of = {0};

@@ -17,8 +17,8 @@ static const char *const names[OPT_USES] = {"calls", "tokens", "cost"};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Finds a name. When it does not exist, sets err to a message with the names that exist; `score` is
- * one of them when with_score is true. */
+/* Finds the use `name`. When there is none, sets err to a message with the names that exist;
+ * `score` is one of them when with_score is true. */
 static bool find_item(pdl_str name, bool with_score, opt_use_item *out, pdl_err *err) {
     pdl_str known[OPT_USES + 1];
     for (size_t i = 0; i < OPT_USES; i++) {

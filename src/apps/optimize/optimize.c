@@ -56,8 +56,7 @@ static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
 /* --- before ----------------------------------------------------------------------------------- */
 
 /* Reserves a part of the budget for the test: as much as the test needs, but at most half of the
- * budget. When the budget is larger than the whole search needs, the test gets a share of the
- * budget that corresponds to its evaluations. */
+ * budget. The part is at least the share that the test has in all evaluations. */
 static void reserve(opt_search *z, const opt_estimate *e) {
     double test = 2 * (double)z->part[OPT_TEST].n, most = pdl_search_most(z);
     const struct {
@@ -141,7 +140,7 @@ static bool test(opt_search *z, size_t winner, pdl_err *err) {
     return ok;
 }
 
-/* Writes a value for a variable into `defs`, in place of its present definition. */
+/* Writes a value for a variable into `defs`, in place of its present definition if there is one. */
 static bool define_one(const pdl_ytree *t, pdl_str name, pdl_vref v, bool *done, pdl_buf *out,
                        pdl_err *err) {
     opt_edit e = {.value = pdl_absent()};

@@ -19,7 +19,7 @@
 
 struct keyed {
     work *owner; /* the request that is running; NULL until it is started */
-    keyed *next; /* the next exchange in the list of the server */
+    keyed *next; /* the next entry in the list of the server */
     pdl_buf key; /* token, path and model of the request, and the client's key */
     pdl_buf body;
     pdl_durable **runs; /* journal of each choice */

@@ -16,8 +16,8 @@
 typedef struct keyed keyed;
 
 /* Searches for the run of x. Returns true when x is handled: answered, refused, or joined to a run.
- * Otherwise the caller starts the request, and *out is the entry of its key; NULL when the request
- * has no key. */
+ * Otherwise the caller starts the request, and *out is the entry of the request's key; NULL when
+ * the request has no key. */
 bool pdl_serve_keyed_find(pdl_serve *s, pdl_exchange *x, const request *r, keyed **out);
 /* Makes w the work for the key of k. From now on, other requests with the same key find w. */
 void pdl_serve_keyed_own(work *w, keyed *k);

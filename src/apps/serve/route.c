@@ -257,7 +257,8 @@ static void answer_no_route(pdl_exchange *x, bool other_methods) {
     pdl_buf_fini(&b);
 }
 
-/* Returns true when the body can be read without undoing a content encoding. */
+/* Returns true when the body has no content encoding that must be undone. Otherwise refuses the
+ * request and returns false. */
 static bool is_readable(pdl_exchange *x) {
     pdl_str encoding = pdl_exchange_header(x, "Content-Encoding");
     if (!encoding.n || pdl_str_eq_nocase(encoding, PDL_STR("identity"))) return true;

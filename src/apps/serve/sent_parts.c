@@ -40,7 +40,7 @@ static void count_calls(sent *s, pdl_vref calls) {
     }
 }
 
-/* Returns true when the client sees exactly the text of the model. Only then does it get
+/* Returns true when the client sees exactly the text of the model. Only such a client gets
  * information about tokens. */
 static bool takes_logprobs(const choice *c) {
     return !c->sent.has_other_text && !c->cut.why && !pdl_serve_cutoff_has_stops(&c->cut);

@@ -260,9 +260,9 @@ static bool is_short(pdl_vref v) {
            pdl_is_list(pdl_dict_getz(v, "pdl__more"));
 }
 
-/* Returns the list that v continues, where v is in the member *member of box *i. The list belongs
- * to another block, or it is the context of the same model. Sets *i and *member to its box and its
- * member. Returns absent when the trace does not have the list. */
+/* v is in the member *member of box *i. Returns the list that v continues. The list belongs to
+ * another block, or it is the context of the same model. Sets *i and *member to the box and the
+ * member with that list. Returns absent when the trace does not have the list. */
 static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
     pdl_str id = pdl_str_get(pdl_dict_getz(v, "pdl__same"));
     uint32_t found = box_around(d, *i, id);
@@ -298,7 +298,8 @@ pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref 
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-/* Returns the time of failed attempts. Their requests were sent over the network, too. */
+/* Returns the time of the failed attempts that another attempt followed. Their requests were sent
+ * over the network, too. */
 static int64_t nanos_of_attempts(pdl_vref list) {
     double seconds = 0;
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {

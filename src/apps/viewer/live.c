@@ -75,7 +75,8 @@ struct pdl_live {
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-/* Notes that the box has changed, unless no page has read the previous note about it yet. */
+/* Notes that the box has changed. When no page has read the previous note about the box yet, that
+ * note suffices. */
 static void note(pdl_live *l, live_box *b) {
     if (b->hidden || (b->change && b->change > l->taken)) return;
     *pdl_vec_push(&l->changes) = b->id;
@@ -174,8 +175,8 @@ static void show_value(live_box *b, pdl_vref v) {
     pdl_buf_fini(&fixed);
 }
 
-/* Stores the value. The value is converted to text only when a page requests it, since most values
- * are replaced before a page does. */
+/* Stores a short value, which is converted to text only when a page requests it: most values are
+ * replaced before that. A longer value is converted at once. */
 static void take_value(live_box *b, pdl_vref v) {
     bool is_short =
         pdl_is_str(v) ? pdl_str_get(v).n <= PDL_LIVE_TEXT_BYTES : pdl_tag_of(v) <= PDL_V_FLOAT;
@@ -228,8 +229,8 @@ static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
 
 static bool is_kind(const live_box *b, pdl_block_kind kind) { return b->block->kind == kind; }
 
-/* Returns true for a box that is not shown, because there are too many boxes or because the code
- * that called it has ended. */
+/* Returns true for a box that is not shown: there are too many boxes, the box around it is not
+ * shown, or the code that called it has ended. */
 static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e) {
     return (!up && e->entry == PDL_ENTRY_SILENT) || (up && up->hidden) ||
            l->boxes.n >= PDL_LIVE_MAX_BOXES;

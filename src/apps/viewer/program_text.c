@@ -166,7 +166,8 @@ static const pdl_node *step_into(const pdl_node *n, pdl_str name) {
     return i >= 0 && i < (int64_t)n->n ? n->items[i] : NULL;
 }
 
-/* Returns the node of a child. When it has none, returns the nearest node around it. */
+/* Returns the node to which the path `step` leads from n. When a part of the path leads nowhere,
+ * returns the last node that was reached. */
 static const pdl_node *node_of(const pdl_node *n, pdl_str step) {
     while (n && step.n) {
         size_t dot = pdl_str_find(step, PDL_STR("."), 0);

@@ -98,8 +98,8 @@ void pdl_view_html(const pdl_view_run *r, pdl_buf *out);
 /* Appends the boxes as an SVG picture, cut after a few hundred boxes. */
 void pdl_view_svg(const pdl_view_run *r, pdl_buf *out);
 
-/* Appends the run as a Markdown document: its text, and how the text was made. all: includes the
- * messages to each model, and the definitions. */
+/* Appends the run as a Markdown document: its text, and how the text was made.
+ * pdl_view_markdown_all includes the messages to each model, and the definitions. */
 void pdl_view_markdown(const pdl_view_run *r, pdl_buf *out);
 void pdl_view_markdown_all(const pdl_view_run *r, pdl_buf *out);
 /* Appends the printed text, byte for byte. */

@@ -53,8 +53,8 @@ static void find_source(pdl_wasm_world *w, pdl_effect *e) {
 
 /* --- effects that go out ---------------------------------------------------------------------- */
 
-/* Returns true when a service accepts the content of a message unchanged: it is a text, or a list
- * of parts that all have a type. */
+/* Returns true when a service accepts the content of a message unchanged: it is a text, is missing
+ * or null, or is a list of parts that all have a type. */
 static bool is_content(pdl_vref v) {
     if (pdl_is_str(v) || pdl_is_null(v) || pdl_is_absent(v)) return true;
     bool is_parts = pdl_is_list(v) && pdl_list_len(v);

@@ -25,7 +25,8 @@ static void put_cell(pdl_str text, char separator, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
-/* Writes a text unchanged, and every other value as JSON. A missing value is an empty cell. */
+/* Writes a text unchanged, and every other value as JSON. A missing value and null become an empty
+ * cell. */
 static bool put_value(pdl_vref v, char separator, pdl_buf *out, pdl_err *err) {
     if (pdl_is_absent(v) || pdl_is_null(v)) return true;
     if (pdl_is_str(v)) {

@@ -38,8 +38,8 @@ static csv_state after(csv_state s, char c, char separator) {
     return s == AFTER_QUOTE ? AFTER_QUOTE : IN_PLAIN;
 }
 
-/* Returns true when a CR alone ends the row. When it did not end the header alone, a CR is a part
- * of a cell. *wait: the next byte has not been read yet. */
+/* Returns true when a CR alone ends the row. If the header did not end with a CR alone, a CR is a
+ * part of a cell. *wait: the next byte has not been read yet. */
 static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     if (rest.p[i] != '\r' || v->state == IN_QUOTED || (v->rows.columns.n && !v->cr)) return false;
     *wait = i + 1 == rest.n && !last;

@@ -151,8 +151,8 @@ static void note_failures(pdl_vref result) {
     }
 }
 
-/* Returns true, after a message, when the first program scores below --fail-under. A mean that is
- * smaller only by the rounding of its sum does not count as below. */
+/* Returns true, after a message, when the first program scores below --fail-under or has no score.
+ * A mean that is smaller only by the rounding of its sum does not count as below. */
 static bool is_below(const evaluator *e, pdl_vref result) {
     static const double rounding = 1e-9;
     pdl_vref first = pdl_list_at(pdl_dict_getz(result, "programs"), 0);

@@ -60,7 +60,7 @@ static void note_cut(const pdl_session *s, const pdl_cancel *scope, pdl_err *err
     (void)pdl_cancel_enter(NULL);
 }
 
-/* Returns the exit status, which is not zero when a signal came while the trace was written. */
+/* Writes the trace. Returns the exit status, which is not zero when a signal came meanwhile. */
 static int write_trace(const arguments *a, const pdl_session *s) {
     const pdl_cancel scope = {.flag = pdl_cli_signal_received()};
     pdl_file_out *out;

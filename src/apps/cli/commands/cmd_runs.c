@@ -34,7 +34,7 @@ static void put_time(double seconds, pdl_buf *out) {
     pdl_buf_putf(out, "%-19s", text);
 }
 
-/* Returns a time with its milliseconds. */
+/* Returns a time, rounded to milliseconds; null when it is 0. */
 static pdl_val json_time(double seconds) {
     return seconds > 0 ? pdl_float(round(seconds * 1e3) / 1e3) : pdl_null();
 }

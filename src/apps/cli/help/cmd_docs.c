@@ -197,8 +197,8 @@ bool pdl_cli_docs_show(pdl_str word, int *code) {
     return n > 0;
 }
 
-/* Lists the sections that have the most words, at most `most`, after an error that says what was
- * not found. */
+/* Prints an error that says what was not found. Then lists the sections that have the most of the
+ * words. No section has more than `most` words. */
 static int list_nearest(const query_words *all, pdl_str query, size_t most, const char *missing) {
     scored_section best[MAX_OTHERS + 1];
     size_t n = 0;

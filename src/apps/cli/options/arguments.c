@@ -210,7 +210,8 @@ static bool is_called(const char *path, const char *name) {
     return path && strcmp(last ? last + 1 : path, name) == 0;
 }
 
-/* Returns true for a word of `pdl help` that names an option of a command. */
+/* Returns true when the word is an option that `pdl help` explains, and not an option of `pdl help`
+ * itself. */
 static bool is_asked_about(const command *c, const char *word) {
     return c->run == pdl_cli_cmd_help && strcmp(word, "-h") != 0 && strcmp(word, "--help") != 0;
 }

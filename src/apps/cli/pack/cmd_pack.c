@@ -29,7 +29,7 @@
 #include "base/banned.h"
 
 typedef struct packed_part {
-    char *name; /* name of the index */
+    char *name; /* the name that the index has for the part */
     pdl_buf bytes;
     bool is_program;
 } packed_part;

@@ -25,7 +25,7 @@
 
 enum { REDRAW_MS = 200, NS_PER_MS = 1000000, AFTER_MS = 1000 };
 
-static bool on_screen; /* there is one of these, because the process has one terminal */
+static bool on_screen; /* not a member, because the process has one terminal */
 
 void pdl_cli_progress_clear(void) {
     if (!on_screen) return;

@@ -189,8 +189,8 @@ static bool is_stale(const lsp_doc *d, pdl_vref now) {
            !pdl_val_eq(d->pulled, now);
 }
 
-/* Asks a client that pulls diagnostics to pull again. Returns false when the client does not
- * support this. */
+/* Asks a client that pulls diagnostics to pull again. Returns false when nothing is out of date, or
+ * when the client does not support this. */
 static bool refresh(pdl_lsp *s) {
     bool wanted = s->is_stale && s->has_pull_refresh;
     s->is_stale = false;

@@ -204,8 +204,8 @@ static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, 
     return true;
 }
 
-/* Returns the open document that a name denotes. Returns NULL when no open document has the name;
- * the caller then searches the file system. */
+/* Returns the open document that a name denotes. Returns NULL when no open document has the name,
+ * or when a file in an earlier folder has it; the caller then searches the file system. */
 static lsp_doc *find_open(const lsp_opener *o, pdl_str from, pdl_str path, bool import) {
     pdl_buf name = PDL_BUF;
     lsp_doc *found = NULL;

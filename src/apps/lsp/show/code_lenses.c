@@ -136,8 +136,8 @@ static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
 }
 
 /* Returns the file that the first argument names. The argument has the form that the lenses use, or
- * is an address or a path that a user typed. Without an argument, it is the document that the
- * editor named most recently. */
+ * is an address or a path that a user typed. Without an argument, returns the document that the
+ * editor named most recently, if that document is open. */
 static const lsp_doc *file_of(pdl_lsp *s, pdl_vref args) {
     pdl_str uri = pdl_is_str(args) ? pdl_str_get(args) : pdl_member_str(args, "uri");
     if (!uri.n) uri = pdl_member_str(pdl_member(args, "textDocument"), "uri");

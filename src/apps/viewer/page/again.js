@@ -109,7 +109,8 @@ function otherChanges(list) {
   }));
 }
 
-// Makes the form below the details of a box, if its run can be run again. again: {file, hash, files}.
+// Makes the form below the details of a box. Returns null when neither the lines nor the answer of the box can be
+// changed. again: {file, hash, files}.
 export async function againForm(run, box, again) {
   const [files, answer] = await Promise.all([filesOf(run), answerOf(box)]);
   const file = box.file ?? 0;

@@ -118,7 +118,7 @@ export class ServedRun {
     return this.ask(`call/${number}`);
   }
 
-  // Returns two hashes for each call, of its messages and of its model and parameters.
+  // Returns two hashes for each call: one of its messages, and one of its model and parameters.
   asked() {
     return this.ask("asked");
   }

@@ -20,7 +20,7 @@ export function makeButton(attributes, ...children) {
   return make("button", { type: "button", ...attributes }, ...children);
 }
 
-// Makes the button after the element with a text of which the server has sent only the beginning. asides.js loads the
+// Makes the button that follows a text when the server has sent only the beginning of the text. asides.js loads the
 // whole text.
 export function restOf(item) {
   return makeButton({ class: "show-all more", "data-box": item.box }, item.words ? `… Show all ${plural(item.words, "word")}` : "… Show all");

@@ -301,8 +301,8 @@ export function follow(tree, report, doc, showState) {
   const events = new EventSource("/api/events");
   let failed = false;
   let isLater = false;
-  // Browsers have at most six connections to a server for all tabs together. So the server ends most of these streams,
-  // and their pages ask again later.
+  // Browsers have at most six connections to a server for all tabs together. So the server ends most event streams, and
+  // their pages connect again later.
   events.addEventListener("later", () => (isLater = true));
   // there may be another run at the same address now
   events.addEventListener("open", () => failed && location.reload());

@@ -75,7 +75,7 @@ export class Lines {
   folded(margin) {
     const parts = [...margin.cloneNode(true).children];
     if (!parts.length) return null;
-    const isOne = parts.length === 2; // then its place is said above it
+    const isOne = parts.length === 2; // one place and its lines
     return make("details", { class: "lines-here" }, make("summary", {}, isOne ? parts[0].textContent : "Program lines"), make("div.source", {}, ...(isOne ? parts.slice(1) : parts)));
   }
 

@@ -62,7 +62,7 @@ export class Marks extends Asides {
     await new Promise((resolve) => setTimeout(resolve, 60));
   }
 
-  // Closes what is open. Otherwise moves the focus to the item around the one that has it.
+  // Closes what is open. Otherwise moves the focus to the item around the focused item.
   outward() {
     if (this.opened) return this.close();
     const here = document.activeElement?.closest("#document [id^=item-], #document [data-item]");

@@ -5,7 +5,7 @@ import { RowTable } from "./tables.js";
 
 export const AT_ONCE = 100; // how many items are requested at once
 const ENDS = 3; // how many first and last rounds of a long loop are shown
-const FIRST_LINES = 20; // how many first rounds are shown of a loop whose rounds only print
+const FIRST_LINES = 20; // how many first rounds of a loop are shown when its rounds only print
 const ROWS = 20; // how many further rounds are shown at once
 
 export function tookOf(item) {

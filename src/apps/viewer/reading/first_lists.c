@@ -13,7 +13,8 @@
 
 #include "base/banned.h"
 
-/* Works with more parts are closed at first. The first and the last rounds of a loop are shown. */
+/* Works with more than OPENED_PARTS parts are closed at first. The first and the last rounds of a
+ * loop are shown. */
 enum { OPENED_PARTS = 12, FIRST_ROUNDS = 20, LAST_ROUNDS = 3, AT_ONCE = 100, ROWS_AT_ONCE = 50 };
 enum { MAX_ITEMS = 500 };
 

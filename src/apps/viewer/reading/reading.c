@@ -346,8 +346,8 @@ static void visit_again(walk *w, uint32_t i, size_t printed) {
     push(w, i, true)->one = true;
 }
 
-/* Puts what the box showed while its text was made before that text. Returns false when the box
- * showed nothing, or was visited again. */
+/* When the box showed output while its text was made, puts that output before the text. Returns
+ * false when the box showed nothing, or was visited again. */
 static bool shows_first(walk *w, uint32_t i) {
     if (!digest_of(w, i)->shown || w->again == i + 1) return false;
     put_shown(w, i, true);

@@ -399,7 +399,7 @@ static void put_arguments(const pdl_box *b, pdl_buf *out) {
     }
 }
 
-/* Returns the role of a box: a block without one has the role of the block around it. */
+/* Returns the role of a box. A block without a role has the role of the block around it. */
 static pdl_vref role_of(const pdl_doc *d, const pdl_box *b) {
     pdl_vref role = pdl_box_get(b, "role");
     while (!pdl_is_str(role) && &d->boxes.p[b->parent] != b) {
