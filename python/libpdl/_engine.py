@@ -349,7 +349,7 @@ class Engine:
 
     def _owner(self, request: Optional[_pdl.Request], what: Any) -> Optional[str]:
         """Called by the extension with the exception that a handler or function raised, or with the awaitable that it
-        returned. request is None when an object was being examined."""
+        returned. There is no request when an object was being examined."""
         if request is None:
             return self._remember(what)
         if isinstance(what, BaseException):

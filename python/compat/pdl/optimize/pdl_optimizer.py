@@ -39,7 +39,7 @@ def _rows(folder: str, name: str, rows: Any) -> str:
 
 
 class PDLOptimizer:
-    """A search. `dataset` has lists of dicts under the names of its parts, like DatasetDict of the package datasets. When it is None, the
+    """A search. `dataset` has lists of dicts under the names of its parts, like DatasetDict of the package datasets. Without `dataset`, the
     configuration names files."""
 
     def __init__(self, dataset: Optional[Mapping[str, Any]], config: OptimizationConfig, pdl_config: Any = None, trial_thread: type = PdlEvaluator,
