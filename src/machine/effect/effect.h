@@ -225,8 +225,8 @@ PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets
  * added_labels, because the reader cannot compute them. */
 PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply,
                                       const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
-/* These write any value as JSON text, and read it back without loss: a tuple is {"$pdl": "tuple",
- * ...}. But a function becomes its text, and labels are lost. */
+/* These functions write any value as JSON text, and read it back without loss: a tuple is {"$pdl":
+ * "tuple", ...}. But a function becomes its text, and labels are lost. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Writes the value without the secrets of the register. */
 PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out,
@@ -264,11 +264,11 @@ bool pdl_is_control_key(pdl_str name);
  * A world may leave out the other members. Earlier worlds of the chain use them through the
  * functions below.
  *
- *   `may_repeat`  returns true when this world executes e so that it changes nothing outside.
- *                 Then e may be executed a second time.
- *   `charge`      counts the costs of e, which an earlier world has answered from a file.
- *   `has_output`  returns true when this world holds output of the run that is not written.
- *   `put_output`  writes that output, and returns the bytes of output that were written in all. */
+ * `may_repeat` returns true when this world executes e so that it changes nothing outside. Then e
+ * may be executed a second time. `charge` counts the costs of e, which an earlier world has
+ * answered from a file. `has_output` returns true when this world holds unwritten output of the
+ * run. `put_output` writes that output, and returns the bytes of output that were written in
+ * all. */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
     void (*start)(pdl_world *w, pdl_effect *e);
@@ -286,9 +286,9 @@ struct pdl_world {
     pdl_world *next;
 };
 
-/* These call the member of the same name in the worlds of the chain from w on; w may be NULL. The
- * functions that return bool return true when one of the worlds does. At most one world of a chain
- * holds output; without one, pdl_world_put_output returns 0. */
+/* These functions call the member of the same name in the worlds of the chain from w on; w may be
+ * NULL. The functions that return bool return true when one of the worlds does. At most one world
+ * of a chain holds output; without one, pdl_world_put_output returns 0. */
 bool pdl_world_may_repeat(pdl_world *w, const pdl_effect *e);
 void pdl_world_charge(pdl_world *w, const pdl_effect *e, const pdl_reply *reply);
 bool pdl_world_has_output(pdl_world *w);

@@ -180,7 +180,8 @@ static size_t line_start(pdl_str text, size_t at) {
     return at;
 }
 
-/* Returns how much of the lines is done. The rest may continue in later lines and is held back. */
+/* Returns how many bytes of text are done. The rest may continue in later lines and is held
+ * back. */
 static size_t redact(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out) {
     lines l = {.s = s, .text = text, .hold = hold, .open = text.n};
     read_lines(&l);

@@ -61,7 +61,7 @@ bool pdl_is_secret_key(pdl_str name) {
            contains_nocase(name, PDL_STR("key"));
 }
 
-/* Other headers than these may have any content that the user gives them. */
+/* A header that is not in the list `shown` may have any content that the user gives it. */
 bool pdl_is_secret_header(pdl_str name) {
     static const char *const shown[] = {
         "Accept",
@@ -95,9 +95,9 @@ static bool is_shown_part(pdl_str name) {
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* The parts of a URL, borrowed. `user` precedes the @, with colon and password. `query` follows the
- * question mark, and `fragment` follows the number sign. Without "://" in the text, `scheme` and
- * `user` are empty.
+/* The parts of a URL, borrowed. `user` is the part before the @, with colon and password. `query`
+ * follows the question mark, and `fragment` follows the number sign. Without "://" in the text,
+ * `scheme` and `user` are empty.
  */
 typedef struct address {
     pdl_str scheme, user, rest, query, fragment;

@@ -33,9 +33,9 @@ typedef struct pdl_event {
     pdl_event_kind kind;
     pdl_entry entry; /* set for block_begin */
     uint32_t fiber;  /* 1 is the main fiber */
-    /* For block_begin, the fiber that started this one. That fiber runs the map of which this fiber
-     * is an iteration, or the code that called the function of this fiber. 0 when no fiber started
-     * this one. */
+    /* For block_begin, the fiber that started this fiber. That fiber runs the map of which this
+     * fiber is an iteration, or the code that called the function of this fiber. 0 when no fiber
+     * started this one. */
     uint32_t parent;
     /* block_begin: the program of the block; NULL when it is unknown. */
     struct pdl_program *program;

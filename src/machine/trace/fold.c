@@ -447,7 +447,7 @@ static void (*const handlers[PDL_EVENT_COUNT])(pdl_fold *f, const pdl_event *e) 
 
 static void on_event(void *user, const pdl_event *e) {
     if (e->kind != PDL_EVENT_usage)
-        pdl_fold_queue_turn(user); /* a reply and its usage belong together */
+        pdl_fold_queue_turn(user); /* no turn of the queue between a reply and its usage */
     if (handlers[e->kind]) handlers[e->kind](user, e);
 }
 

@@ -133,7 +133,7 @@ pdl_val pdl_fold_rest(pdl_vref v, size_t from) {
 
 /* Called when the fiber of n ends. Returns the fiber that continues with the messages of this
  * fiber; 0 when no fiber does. Of the iterations of a map, only the first one counts: its messages
- * follow directly the messages before the map. */
+ * directly follow the messages before the map. */
 static uint32_t fiber_after(const fold_node *n) {
     const fold_node *outermost = n;
     while (outermost->parent && outermost->parent->fiber == n->fiber) outermost = outermost->parent;

@@ -222,11 +222,11 @@ pdl_val pdl_fold_labels_put(const pdl_fold *f, pdl_val out, pdl_str field, pdl_v
 
 /* --- fold_text.c: text with holes ------------------------------------------------------------- */
 
-/* These make values that are replaced by text in a tree (owned). */
+/* These functions make values (owned) that text replaces when a tree is written. */
 pdl_val pdl_fold_hole_text(const pdl_buf *text);   /* borrowed until the tree is written */
 pdl_val pdl_fold_hole_items(const pdl_buf *items); /* becomes a list; borrows the items */
 pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
-pdl_val pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken, or null */
+pdl_val pdl_fold_hole_taken(const pdl_case *c); /* becomes true if the case was taken, else null */
 pdl_val pdl_fold_hole_slot(size_t answer);      /* becomes a slot of a form (fold_form.c) */
 bool pdl_fold_is_slot(pdl_vref v, size_t *answer);
 /* Writes a hole. This is the function `other` of pdl_json_part. */

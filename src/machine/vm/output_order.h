@@ -1,4 +1,5 @@
-/* output_order.h -- output in the order of the program. Private to vm; output_order.c explains it.
+/* output_order.h -- output in the order of the program. Private to vm; output_order.c explains this
+ * order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

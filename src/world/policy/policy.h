@@ -108,8 +108,8 @@ pdl_str pdl_policies_list_path(const pdl_policies *p, size_t i, pdl_loc *loc);
 /* Adds the content of the i-th file that pdl_policies_list_path returns: one value on each line.
  * Blanks around a value, empty lines, and lines that begin with # are ignored. */
 void pdl_policies_put_list(pdl_policies *p, size_t i, pdl_str bytes);
-/* Computes the hash of the whole definition of a tool, which lock files contain. Error: a part of
- * the definition that JSON cannot express. */
+/* Computes the hash of the whole definition of a tool, which lock files contain. Error: JSON cannot
+ * express a part of the definition. */
 PDL_MUST bool pdl_tool_hash(pdl_vref definition, char out[65], pdl_err *err);
 /* Reads a lock file: a dict of servers, each with a dict of hashes. Owned. Error: schema. */
 PDL_MUST bool pdl_lock_read(pdl_str name, pdl_str bytes, pdl_val *out, pdl_err *err);

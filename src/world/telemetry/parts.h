@@ -51,7 +51,7 @@ struct pdl_otlp {
     uint64_t retry_ns;
     /* set when the collector was busy: until this time nothing is sent and nothing is dropped */
     uint64_t hold_ns;
-    /* hold_ns when the collector has named that time, 0 otherwise */
+    /* equal to hold_ns when the collector has named that time; otherwise 0 */
     uint64_t named_ns;
     /* a timer on the separate loop, which fires when the collector's pause is over */
     pdl_timer *later;

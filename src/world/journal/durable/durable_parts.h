@@ -152,8 +152,8 @@ typedef struct durable_rebuild {
     bool rebuilding, rebuilt;
 } durable_rebuild;
 void pdl_durable_rebuild_end(durable_rebuild *r);
-/* Returns true when the next code is within the list, and the rebuild is not marked as running and
- * over at once. */
+/* Returns true when the next code is within the list, and the rebuild is not marked as both running
+ * and over. */
 bool pdl_durable_rebuild_ok(const durable_rebuild *r);
 
 /* The total time that the run was in progress, over all its processes. */
