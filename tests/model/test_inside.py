@@ -133,6 +133,21 @@ def test_notes_beside_an_answer(pdl, folder, peer):
         check("%s, whole: %r" % (peer.model, text), got == [{"ok": text}] * len(got), got)
 
 
+@pytest.mark.parametrize("peer", WITH_CHOICES, ids=[p.model for p in WITH_CHOICES])
+def test_words_in_place_of_a_choice(pdl, folder, peer):
+    """An event without a choice that has words tells why a stream was cut, or why nothing came. Beside an ordinary end it is a note."""
+    table, begun, hello, end, done = Table(), peer.piece(""), peer.piece("Hello"), peer.end(), b"data: [DONE]\n\n"
+    empty = {k: [] for k, v in peer.piece("").items() if isinstance(v, list)}
+    for f in ({"message": BOOM}, {"detail": BOOM}, {"detail": [{"loc": ["body"], "msg": BOOM}]}, {"code": 500, "message": BOOM}):
+        note = {**empty, "usage": {"prompt_tokens": 1}, **f}
+        cut = [(note,), (note, done), (begun, note), (begun, note, done), (hello, note)]
+        got = outcomes(pdl, folder, [block(peer, table, (stream(peer, *s, ended=False), peer.kind)) for s in cut], True)
+        check("%s: %s tells why" % (peer.model, f), all(BOOM in str(g) and "ok" not in g for g in got), got)
+        fine = [(note, hello, end), (hello, note, end), (hello, end, note)]
+        got = outcomes(pdl, folder, [block(peer, table, (stream(peer, *s), peer.kind)) for s in fine], True)
+        check("%s: %s is a note" % (peer.model, f), got == [{"ok": "Hello"}] * len(fine), got)
+
+
 def test_codes_beside_a_text(pdl, folder):
     """A text is an answer, whatever code is beside it, and no part of it is lost."""
     table, (chat, completion, gemini, bedrock) = Table(), [PEERS[i] for i in (0, 2, 8, 13)]

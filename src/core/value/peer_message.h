@@ -20,6 +20,9 @@ bool pdl_peer_words_in(pdl_str bytes, size_t most, pdl_buf *out);
 /* Returns true when a body reports a failure: it has an `error` or `errors` with content. Some
  * servers add an empty `error` to ordinary messages. */
 bool pdl_peer_fails(pdl_vref body);
+/* Returns true when a body has `message` or `detail` with words. This alone is no failure, because
+ * services add notes to ordinary answers. */
+bool pdl_peer_has_note(pdl_vref body);
 /* Returns true for an object whose members have the names of a failure, or hold a code of failure
  * with an explanation: {code: 500, message: ..}. Codes of failure are 400 to 599, negative numbers
  * and words such as `failed`; services write other codes into ordinary answers. */

@@ -299,3 +299,17 @@ bool pdl_peer_fails_within(pdl_vref body) {
 bool pdl_peer_fails(pdl_vref body) {
     return has_content(pdl_member(body, "error")) || has_content(pdl_member(body, "errors"));
 }
+
+bool pdl_peer_has_note(pdl_vref body) {
+    static const char *const keys[] = {"message", "detail"};
+    pdl_buf words = PDL_BUF;
+    bool found = false;
+    for (size_t i = 0; !found && i < sizeof keys / sizeof *keys; i++) {
+        pdl_vref v = pdl_member(body, keys[i]);
+        /* a `message` that is an object is a part of an answer */
+        found = pdl_is_str(v) ? pdl_str_trim(pdl_str_get(v)).n > 0
+                              : i > 0 && !pdl_is_absent(v) && pdl_peer_words(body, &words);
+    }
+    pdl_buf_fini(&words);
+    return found;
+}

@@ -483,21 +483,26 @@ static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
     return true;
 }
 
-/* Returns the event that explains why the stream has no answer, owned; or absent. */
-static pdl_val why_failed(const pdl_call *c, pdl_vref raw) {
+/* Returns the event that explains why the stream has no answer, owned; or absent. failed: the
+ * stream was cut, or has stray text. ended: it has a finish reason, beside which a note is only a
+ * note. */
+static pdl_val why_failed(const pdl_call *c, pdl_vref raw, bool failed, bool ended) {
     const pdl_reply_builder *d = &c->stream->builder;
     /* a choice that the builder kept had this error */
     if (!pdl_is_absent(d->error)) return pdl_keep(d->error);
     bool says_more = c->stream->sse.stray.len || pdl_is_absent(d->suspect) ||
                      (d->has_unread && pdl_reply_is_cut(raw));
-    return says_more || !pdl_reply_is_empty(raw) ? pdl_absent() : pdl_keep(d->suspect);
+    if (says_more) return pdl_absent();
+    bool explains = d->suspect_is_note ? failed || (!ended && pdl_reply_is_empty(raw))
+                                       : pdl_reply_is_empty(raw);
+    return explains ? pdl_keep(d->suspect) : pdl_absent();
 }
 
 /* Makes the fault of `why`, the event that explains why there is no answer. This event reports a
- * failure, or has content that cannot be read. */
+ * failure, has words, or has content that cannot be read. */
 static void set_why(pdl_vref why, int status, pdl_fault *f) {
     pdl_fault_fini(f);
-    if (pdl_peer_fails_within(why)) {
+    if (pdl_peer_fails_within(why) || pdl_peer_has_note(why)) {
         pdl_fault_of_object(status, why, f);
         return;
     }
@@ -518,8 +523,8 @@ static void end_stream(pdl_call *c, int status) {
         pdl_call_stop(c, pdl_absent());
         return;
     }
-    bool failed = failed_aside(c, status, &f);
-    pdl_val raw = pdl_reply_builder_take(d), why = why_failed(c, raw);
+    bool failed = failed_aside(c, status, &f), ended = !pdl_is_absent(d->finish);
+    pdl_val raw = pdl_reply_builder_take(d), why = why_failed(c, raw, failed, ended);
     if (!pdl_is_absent(why)) {
         set_why(why, status, &f);
         failed = true;

@@ -126,6 +126,21 @@ static bool no_object(pdl_str text, pdl_err *err) {
                        PDL_FMT(pdl_utf8_cut(text, SHOWN)));
 }
 
+/* Keeps an event that may explain why no answer came. An event that added nothing, but has words,
+ * is only a note: services write notes beside answers, too. Takes json. */
+static void note_suspect(pdl_reply_builder *d, pdl_val json, bool added_nothing) {
+    bool begun = d->content.len || d->reasoning.len || d->refusal.len || d->tools.n;
+    bool is_odd = !begun && (d->has_unread || pdl_peer_fails_within(json));
+    bool is_note =
+        !is_odd && added_nothing && (pdl_peer_has_note(json) || pdl_peer_fails_within(json));
+    if (pdl_is_absent(d->suspect) ? !is_odd && !is_note : !is_odd || !d->suspect_is_note) {
+        pdl_drop(json);
+        return;
+    }
+    pdl_reply_builder_set(&d->suspect, json);
+    d->suspect_is_note = is_note;
+}
+
 static bool read_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
                        pdl_is_ours_fn *is_ours, pdl_add_event_fn *add, pdl_err *err) {
     pdl_val json;
@@ -149,13 +164,10 @@ static bool read_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str te
         pdl_reply_builder_set(&d->error, json);
         return true;
     }
+    size_t arrived = d->arrived;
+    bool was_begun = d->begun;
     add(a, json, d);
-    bool begun = d->content.len || d->reasoning.len || d->refusal.len || d->tools.n;
-    bool is_odd = !begun && (d->has_unread || pdl_peer_fails_within(json));
-    if (is_odd && pdl_is_absent(d->suspect))
-        d->suspect = json;
-    else
-        pdl_drop(json);
+    note_suspect(d, json, d->arrived == arrived && d->begun == was_begun);
     return true;
 }
 

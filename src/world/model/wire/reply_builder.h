@@ -75,8 +75,10 @@ struct pdl_reply_builder {
     pdl_buf piece;   /* text to be shown that arrived since the caller last cleared this buffer */
     pdl_val error;   /* error that the server sent in place of an event; or absent */
     /* the first event that looks like a failure or cannot be read, if this event came before any
-     * part of the answer. It may explain why no answer came. Absent when there is no such event. */
+     * part of the answer; or else the first event with words in place of a part. It may explain why
+     * no answer came. Absent when there is no such event. */
     pdl_val suspect;
+    bool suspect_is_note; /* `suspect` has words in place of a part */
     /* choices of the stream that all have the same index, not 0. The list is kept until a choice
      * with index 0 arrives, or until it is clear that no such choice will arrive. Absent when there
      * are no choices. */
