@@ -233,6 +233,10 @@ def test_no_answer():
     for data, place in (("a.csv", "a.csv:3: "), ("b.jsonl", "b.jsonl:2: ")):
         code, out, err = t.run("p.pdl", "--input", data, "--expect", "answer", word="eval")
         t.check("eval: no answer in %s" % data, code == 2 and place + "the row has no answer in the column 'answer'" in err and not t.service.asked, err)
+    for row, column in (('{"question": "q", "answer": NaN}', "answer"), ('{"question": {"a": [1, -Infinity]}, "answer": 1}', "question")):
+        (t.folder / "n.jsonl").write_text('{"question": "q1", "answer": "42"}\n' + row + "\n")
+        code, out, err = t.run("p.pdl", "--input", "n.jsonl", "--expect", "answer", word="eval")
+        t.check("eval: a number that JSON does not have, in %s" % column, code == 2 and "n.jsonl:2: column '%s': expected a value that JSON has" % column in err and not t.service.asked, err)
     for args, right in ((("c.jsonl", "--expect", "answer"), 0), (("a.csv", "--expect", "answer", "--judge", "j.pdl"), 1)):
         code, r, err = evaluate("p.pdl", "--input", *args)
         t.check("eval: an empty answer that is meant: %s" % args[0], code == 0 and r["programs"][0]["right"] == right, "%s %s" % (r, err))

@@ -142,6 +142,35 @@ static bool has_answer(const evaluation *e, const pdl_rowset *r, const pdl_row *
     return false;
 }
 
+/* Returns the first column that cannot be written as JSON; empty when each of them can. */
+static pdl_str unwritable_column(pdl_vref columns) {
+    for (size_t i = 0; i < pdl_dict_len(columns); i++) {
+        pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+        pdl_err ignored = {0};
+        bool ok = pdl_json_write(pdl_dict_val_at(columns, i), 0, 0, &text, &ignored);
+        pdl_err_fini(&ignored);
+        pdl_buf_fini(&text);
+        if (!ok) return pdl_str_get(pdl_dict_key_at(columns, i));
+    }
+    return (pdl_str){0};
+}
+
+/* Sets err for a row that cannot be written as JSON. Rows come from files, so the reason is NaN, an
+ * infinite number, or the length. */
+static void refuse_row(const pdl_rowset *r, const pdl_row *row, const pdl_err *why, pdl_err *err) {
+    pdl_buf place = PDL_BUF;
+    pdl_str column = unwritable_column(row->columns);
+    pdl_rows_put_place(r, row, &place);
+    if (column.n) pdl_buf_putf(&place, ": column '%.*s'", PDL_FMT(column));
+    if (why->kind == PDL_E_type)
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "%s: expected a value that JSON has, found NaN or an infinite number",
+                    pdl_buf_z(&place));
+    else
+        pdl_err_set(err, why->kind, (pdl_loc){0}, "%s: %s", pdl_buf_z(&place), why->msg);
+    pdl_buf_fini(&place);
+}
+
 static bool take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     evaluation *e = user;
     pdl_buf b = PDL_BUF;
@@ -152,11 +181,14 @@ static bool take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_er
         return false;
     }
     if (!has_column(e, row->columns, err) || !has_answer(e, r, row, err)) return false;
-    bool ok = pdl_json_write(row->columns, PDL_JSON_SPACED, 0, &b, err);
+    pdl_err why = {0};
+    bool ok = pdl_json_write(row->columns, PDL_JSON_SPACED, 0, &b, &why);
     if (ok)
         *pdl_vec_push(&e->rows) = pdl_buf_take(&b);
     else
-        pdl_buf_fini(&b);
+        refuse_row(r, row, &why, err);
+    pdl_err_fini(&why);
+    pdl_buf_fini(&b);
     return ok;
 }
 
