@@ -395,7 +395,8 @@ bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *ho
     return false;
 }
 
-/* Searches the journal for the row. */
+/* Searches the journal for the row. Refuses a row of a stream that is new, and a row that has
+ * changed. */
 static bool look_up(window *w, const pdl_row *row, const char *hash, bool *found, pdl_err *err) {
     known k = {.hash = hash};
     *found = false;

@@ -314,7 +314,8 @@ static void check(test *t, const pdl_session *s, pdl_step step) {
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Appends a path. The path is relative to the folder of the file of tests. */
+/* Appends the path of a file that a test names. A relative name begins at the folder of the file of
+ * tests. */
 static void put_path(const test *t, pdl_str name, pdl_buf *out) {
     if (t->folder.n && !pdl_str_starts(name, PDL_STR("/")))
         pdl_buf_putf(out, "%.*s/", PDL_FMT(t->folder));

@@ -122,7 +122,8 @@ static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
 
 /* --- the test and the program ----------------------------------------------------------------- */
 
-/* Evaluates candidates on the rows for the test, which were not used before. */
+/* Evaluates the winner on the rows for the test, which were not used before. Also evaluates the
+ * original program, except in a search with the reference's configuration. */
 static bool test(opt_search *z, size_t winner, pdl_err *err) {
     PDL_VEC(opt_pair) pairs = {0};
     for (size_t i = 0; i < z->part[OPT_TEST].n; i++) {

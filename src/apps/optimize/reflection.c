@@ -331,7 +331,7 @@ static void end_proposal(void *user, size_t i, const opt_end *how) {
     }
 }
 
-/* Returns true when all of the budget that is left is reserved for the test. */
+/* Returns true when all that is left of an item of the budget is reserved for the test. */
 static bool is_reserved(const opt_search *z) {
     for (int i = 0; z->budget && i < PDL_BUDGET_COUNT; i++) {
         double limit = z->budget->limit[i];

@@ -64,7 +64,8 @@ static bool is_path_name(pdl_str name) {
     return name.n && (memchr(name.p, '/', name.n) || memchr(name.p, '.', name.n));
 }
 
-/* Returns the file that a value names and that must exist; empty when it names no such file. */
+/* Returns what must exist: the file that a value names, or the folder of a file to be written.
+ * Empty when neither must exist. */
 static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     bool is_rows = id == OPT_input || id == OPT_data_rows;
     bool is_table = is_rows || (id == OPT_output && a->command->run == pdl_cli_cmd_batch);

@@ -111,7 +111,7 @@ int pdl_cli_fail_option(const arguments *a, pdl_err *err, const pdl_session *s) 
 }
 
 /* Returns the last value of the option NAME for a message "argument --NAME: ..."; NULL when the
- * message already contains the value. */
+ * option has no value, or when the message already contains the value. */
 static const pdl_str *value_to_show(const arguments *a, pdl_str message) {
     const pdl_str start = PDL_STR("argument --");
     size_t colon = pdl_str_find(message, PDL_STR(":"), 0);

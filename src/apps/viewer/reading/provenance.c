@@ -104,8 +104,8 @@ static size_t count_written(pdl_str s, size_t i, pdl_str words) {
 }
 
 /* Returns the end of the value that begins at `at` in the text. The author's words from index i of
- * s follow the value. Returns PDL_NOT_FOUND when the end is not certain, because the value contains
- * these words, too. */
+ * s follow the value. Returns PDL_NOT_FOUND when the end is not certain, for example because the
+ * value contains these words, too. */
 static size_t value_end(pdl_str text, size_t at, pdl_str s, size_t i) {
     pdl_str words = words_at(s, i);
     if (i + words.n == s.n) {

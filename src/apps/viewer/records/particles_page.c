@@ -186,7 +186,7 @@ static void add_row(pdl_run_table *t, asking_run *p) {
 /* --- with its distribution -------------------------------------------------------------------- */
 
 /* Appends the requests of one part of a lineage to those of run number `run`. Requests that an
- * earlier run has shown are not repeated: *as gets the number of that run. */
+ * earlier run has shown are not repeated: *as gets the number of that run, counted from 1. */
 static void take_requests(asking_run *p, size_t run, pdl_val *asked, int64_t *calls, size_t *as) {
     if (p->owner && p->owner != run + 1) *as = p->owner;
     if (p->owner) return;
