@@ -415,7 +415,7 @@ static void on_piece(pdl_fold *f, const pdl_event *e) {
     if (n && !n->first_piece) n->first_piece = e->nanos;
 }
 
-/* Returns a decision for the trace, owned. When a person was asked, it has the time of
+/* Returns a decision for the trace, owned. When a person was asked, the decision has the time of
  * the answer. */
 static pdl_val decision_of(const pdl_event *e) {
     bool answered = !pdl_is_absent(pdl_dict_getz(e->value, "answered"));

@@ -223,8 +223,8 @@ void pdl_fiber_ready(pdl_fiber *f);
  * with the queues. Only the tops are examined, so the cost of an assertion does not grow with the
  * stacks. */
 bool pdl_fiber_ok(const pdl_fiber *f);
-/* Unwinds to the nearest handler after an error. Returns false when there is none and the fiber has
- * failed. Takes the content of err. */
+/* Unwinds to the nearest handler after an error. Returns false when there is no handler; the fiber
+ * has then failed. Takes the content of err. */
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc);

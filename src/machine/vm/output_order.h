@@ -48,7 +48,7 @@ void pdl_out_flush(pdl_run *r);
 /* Returns the position of f in its queue, for pdl_out_forget. */
 size_t pdl_out_mark(pdl_fiber *f);
 /* Drops the output that an abandoned attempt queued since `mark`. When output is held, all of it is
- * dropped; otherwise the output from the first failed call on. */
+ * dropped. Otherwise only the output from the first failed call on is dropped. */
 void pdl_out_forget(pdl_fiber *f, size_t mark);
 /* Returns true when text that f printed since `mark` was sent, so that it cannot be taken back. */
 bool pdl_out_was_sent(const pdl_fiber *f, size_t mark);

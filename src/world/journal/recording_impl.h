@@ -51,8 +51,8 @@ void pdl_journal_id_fini(journal_id *id);
 void pdl_journal_put_place(const pdl_redaction *m, pdl_label label, const pdl_path *place,
                            pdl_buf *out);
 
-/* The first returns the failure of the effect `asked` as a dict (owned); the second sets the error
- * from such a dict. folder: the program's folder. */
+/* The first function returns the failure of the effect `asked` as a dict (owned). The second sets
+ * the error from such a dict. folder: the program's folder. */
 pdl_val pdl_journal_error_value(pdl_str folder, const pdl_effect *asked, const pdl_err *e);
 void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v, pdl_err *out);
 

@@ -38,7 +38,8 @@ claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err);
  * s, and the function waits for a lock whose owner has ended. */
 lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd);
 /* Checks at the end of the work that the file with the lock fd still has this name. Rows of a file
- * that was removed are lost. user: who wrote it, "run" or "batch". fd may be -1. Errors: io. */
+ * that was removed are lost. user: the writer of the file, "run" or "batch". fd may be -1. Errors:
+ * io. */
 bool pdl_lock_check_there(pdl_str path, int fd, const char *user, pdl_err *err);
 /* Returns true when a process has the lock. Right after the owner was killed, a child of the owner
  * may hold the lock: see pdl_lock_owner_is_gone. Must not be called while this process has the file

@@ -135,8 +135,8 @@ static bool is_moved(const file_ways *w, const char *path, const struct stat *st
 
 static bool is_way_new(const file_ways *w, char *path, unsigned n_links);
 
-/* Examines the way to the target of a link. The folder of the link is examined already, so its
- * links are not examined again. */
+/* Examines the way to the target of a link. The way to the folder of the link was examined before,
+ * so the links on that way are not examined again. */
 static bool is_target_new(const file_ways *w, const char *link, unsigned n_links) {
     char target[PATH_MAX];
     ssize_t n = readlink(link, target, sizeof target - 1);

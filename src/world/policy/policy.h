@@ -125,7 +125,7 @@ typedef struct pdl_command_word {
 } pdl_command_word;
 /* Called for a command that another command, `by`, starts. When choosing is 0, `words` are the
  * words of the started command. Otherwise it is not known which command is started: `words` are
- * then the words of `by`, and the first `choosing` words may decide it. */
+ * then the words of `by`, and the first `choosing` words may decide which command it is. */
 typedef void (*pdl_started_fn)(void *user, const pdl_command_word *words, size_t n, pdl_str by,
                                size_t choosing);
 /* Calls fn for each command that this command starts, as far as its words show it (launchers.def),

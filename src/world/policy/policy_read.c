@@ -179,7 +179,7 @@ static void read_label(reader *r, const pdl_node *n, rule *to, pdl_label *out) {
         unknown(r, n, "no label", name, known, known_labels(r, shapes, known));
 }
 
-/* Reads a list of labels, or one. to: the rule in which the words `bounded` and `shaped` set
+/* Reads a list of labels, or one label. to: the rule in which the words `bounded` and `shaped` set
  * members; NULL when these words are not allowed here. */
 static void read_labels(reader *r, const pdl_node *n, rule *to, pdl_label *out) {
     if (n->kind == PDL_NODE_SEQ)
@@ -283,7 +283,7 @@ static void read_readers(reader *r, const pdl_node *n, bool of_source, reader_na
     if (why) wrong(r, at, "%s", why);
 }
 
-/* Reads a list of sources, or one. */
+/* Reads a list of sources, or one source. */
 static void read_sources(reader *r, const pdl_node *n, pdl_label label) {
     bool seq = n->kind == PDL_NODE_SEQ;
     for (uint32_t k = 0; k < (seq ? n->n : 1); k++) {

@@ -355,8 +355,8 @@ static void set_labels(policy_front *r, pdl_effect *e) {
     watch_readers(r, e, named, bit);
 }
 
-/* Adds to the reply the labels that the server has received, from this call or from others before
- * it answers. */
+/* Adds to the reply the labels that the server has received, from this call, or from other calls
+ * before it answers this call. */
 static void add_server(policy_front *r, pdl_effect *e, pdl_label label) {
     pdl_vref server = pdl_dict_getz(e->request, "server");
     if (pdl_is_str(server))

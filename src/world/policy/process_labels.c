@@ -99,8 +99,8 @@ static void forget_sources(pdl_policy_memory *m) {
     m->servers = kept;
 }
 
-/* Returns a list without labels. When there are many lists, this is one that no run uses, whose
- * processes begin new sessions; otherwise it is a new list. */
+/* Returns a list without labels. When there are many lists, returns a list that no run uses, and
+ * its processes begin new sessions. Otherwise returns a new list. */
 static pdl_policy_memory *take_unused(pdl_policy_memories *all) {
     for (size_t i = 0; all->all.n >= MAX_KEPT && i < all->all.n; i++) {
         pdl_policy_memory *m = all->all.p[i];

@@ -1,6 +1,6 @@
 /* err_span.c -- finds the exact place of an error inside a text: the part of a template, or the
  * line of a code block. The loc of an instruction is a whole text; a user who reads an error needs
- * the characters in it that are wrong.
+ * to see which characters of the text are wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -413,7 +413,7 @@ static bool is_answered(const pdl_inflight *c) {
 }
 
 /* Returns true when the item is complete: its calls were answered, and its queues have ended. Like
- * flush, it does not recurse in C. */
+ * flush, this function does not recurse in C. */
 static bool is_whole(const pdl_outitem *item) {
     const pdl_outitem *i = item;
     for (const pdl_outq *q = NULL;;) {

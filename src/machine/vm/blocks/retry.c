@@ -286,8 +286,8 @@ static bool names_files_here(pdl_err_kind kind) {
            kind == PDL_E_runtime || kind == PDL_E_limit;
 }
 
-/* Appends the message of an error. A model may see it, so files in the program's folder are named
- * by their path from that folder. Then a recording can be replayed from any folder. */
+/* Appends the message of an error. A model may see this message, so files in the program's folder
+ * are named by their path from that folder. Then a recording can be replayed from any folder. */
 static void put_message(const pdl_fiber *f, const pdl_err *e, pdl_buf *out) {
     pdl_str msg = pdl_str_of(e->msg ? e->msg : ""), folder = f->run->opt.dir;
     bool begins = true; /* at this character a file name may begin */

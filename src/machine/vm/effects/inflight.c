@@ -278,8 +278,9 @@ static pdl_val add_profile(pdl_val list, pdl_val profile) {
     return list;
 }
 
-/* Leaves the frames that began inside of block number n or later: lowers *frames below them, and
- * collects their profiles and modules. Takes and returns the list. */
+/* Leaves the frames that began inside of block number n or later: lowers *frames to the number of
+ * the remaining frames, and collects the profiles and modules of the frames that were left. Takes
+ * and returns the list. */
 static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_effect *e,
                             pdl_val list) {
     while (*frames && f->frames.p[*frames - 1].blocks >= n) {

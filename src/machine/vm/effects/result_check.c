@@ -160,7 +160,8 @@ bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf 
     return !found.fits && problems->n > 0;
 }
 
-/* Applies the parser or the spec of a stage to the value of the stage before it, or of the call. */
+/* Applies the parser or the spec of a stage to the value of the stage before it. The first stage
+ * gets the value of the call. */
 void pdl_vm_run_stage(pdl_run *r, pdl_stage *s, pdl_vref reply) {
     pdl_promise *in = pdl_promise_of(s->in);
     pdl_err err = {0};

@@ -40,8 +40,8 @@ static bool has_no_texts(const pdl_fiber *f, pdl_vref tools, pdl_err *err) {
     return true;
 }
 
-/* Replaces functions in the parameters `tools` and `tool_choice` by their declarations. Takes
- * *params and returns the new ones in it; releases it on failure. */
+/* Replaces functions in the parameters `tools` and `tool_choice` by their declarations. Takes the
+ * parameters in *params and stores the new parameters there. On failure, releases them. */
 bool pdl_vm_declare_tools(const pdl_fiber *f, pdl_val *params, pdl_err *err) {
     pdl_vref tools = pdl_dict_getz(*params, "tools"),
              choice = pdl_dict_getz(*params, "tool_choice");

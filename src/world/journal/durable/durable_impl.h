@@ -58,7 +58,7 @@ typedef struct pending_effect {
     double seconds; /* duration in this process, or the recorded duration; 0 when it is unknown */
     pdl_err err;
     pdl_val expected; /* when `rebuilds` is set: the recorded result, which must be the same */
-    size_t noted;     /* position in forecast.unanswered, from 1; 0 when it is not there */
+    size_t noted;     /* position in forecast.unanswered, from 1; 0 when the effect is not there */
 } pending_effect;
 
 struct pdl_durable {
@@ -101,8 +101,8 @@ PDL_MUST bool pdl_durable_keep_secrets(pdl_durable *d, pdl_str json, pdl_err *er
 /* --- row_match.c --- */
 /* Returns true when the effect may be executed again without asking the user. */
 bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e);
-/* edited_files.c. Replaces the text that was read from a file of the program by the user's version
- * of it (options.edits). */
+/* edited_files.c. Replaces a text that was read from a file of the program: the reply gets the
+ * user's version of the text (options.edits). */
 void pdl_durable_edit_source(const pdl_durable *d, const pdl_effect *e, pdl_val *reply);
 typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kind;
 /* Finds the row for o. ANSWERED: o has its answer. AGAIN: o has the row to continue. FAILED: o->err
@@ -204,7 +204,7 @@ void pdl_durable_leave(pdl_durable *d); /* removes the run from its server */
 
 /* run_open.c */
 pdl_durable *pdl_durable_new(pdl_durable_use use, bool full);
-/* Marks the calls whose failure ended the run as refused, so that a resume executes them again. */
+/* Marks as refused the calls whose failure ended the run, so that a resume executes them again. */
 PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err);
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                         pdl_err *err);

@@ -30,8 +30,9 @@ bool pdl_forecast_counts(pdl_effect_kind k) {
 
 /* --- the order of requests -------------------------------------------------------------------- */
 
-/* The rows of a map run in parallel, so the order of requests has a meaning only within one row.
- * Each row is a branch, named by the hash of its place; the program itself is the branch "". */
+/* The iterations of a map run in parallel, so the order of requests has a meaning only within one
+ * iteration. Each iteration is a branch, named by the hash of its place; the program itself is the
+ * branch "". */
 static uintptr_t branch_key(pdl_str place) { return (uintptr_t)pdl_hash_str(place) | 1; }
 
 /* Finds the next "map.NUMBER" after the first `from` bytes of the place. Returns the length of the

@@ -496,7 +496,7 @@ static bool on_done(void *user, const store_effect *row) {
     return true;
 }
 
-/* In a failed run, marks the last action at each place that --again names as open. Otherwise a run
+/* In a failed run, marks as open the last action at each place that --again names. Otherwise a run
  * that failed because of a command, code or a tool would fail on the recorded result for ever.
  */
 static bool reopen_named(pdl_durable *d, pdl_err *err) {
@@ -605,7 +605,7 @@ static bool on_ended(void *user, const store_effect *row) {
     return true;
 }
 
-/* Marks the calls that failed with the error that ended the run as refused, so that a resume
+/* Marks as refused the calls that failed with the error that ended the run, so that a resume
  * executes them again. Simultaneous calls nearly always fail together with the same text. All of
  * them are marked, because a map would otherwise need one resume for each failed call. A call with
  * the same error is kept when the run got another answer after it, because the program has caught

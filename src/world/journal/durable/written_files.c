@@ -106,8 +106,8 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
 
 struct cutting {
     pdl_durable *d;
-    /* gets the problems, for a message; when it is NULL, the paths of these files are stored
-     * instead */
+    /* gets the problems, for a message; when it is NULL, the paths of the files with problems are
+     * stored instead, in the group of the server */
     pdl_buf *wrong;
     PDL_VEC(char *) open; /* paths of files with an unfinished write */
     bool cuts;            /* false: problems are only searched, and no file is truncated */

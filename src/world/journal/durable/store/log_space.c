@@ -1,8 +1,8 @@
 /* log_space.c -- syncs the log of SQLite and reserves space for it; see log_space.h.
  *
- * SQLite itself syncs its log with each commit or with none. To change that, it parses the text of
- * a PRAGMA, twice for each model call, since the answer is committed without a sync. So SQLite
- * commits without syncs, and the log is synced here.
+ * SQLite itself syncs its log with each commit or with none. To change this, SQLite has to parse
+ * the text of a PRAGMA, twice for each model call, since the answer is committed without a sync. So
+ * SQLite commits without syncs, and the log is synced here.
  *
  * A log that grows costs two writes per sync: its bytes, and its new length in the tables of the
  * file system, which is slower. So zeros are written ahead of SQLite, some hundred kilobytes at a
