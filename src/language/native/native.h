@@ -188,7 +188,7 @@ PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
                                const pdl_native_env *env, const pdl_call_args *args,
                                struct pdl_buf *out, pdl_err *err);
 
-/* Makes a value of a bound method or a global. The value prints as in Python ("<built-in method
+/* Returns a value that is a bound method or a global. It prints as in Python ("<built-in method
  * upper of str object>"), but without an address, and the machine can call it. Takes receiver,
  * which is absent for a global. */
 pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);

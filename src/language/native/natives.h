@@ -38,8 +38,8 @@
 
 #define PDL_N_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A flag of handles besides those of val.h: a tuple of groupby, with the names `grouper` and
- * `list`.
+/* A flag of handles besides those of val.h: the value is a tuple of groupby, which has the
+ * attributes `grouper` and `list`.
  */
 enum { PDL_F_GROUP = 128 };
 

@@ -317,7 +317,8 @@ static pdl_val slice_list(pdl_vref x, const span *s) {
     return pdl_is(x, PDL_V_TUPLE) ? pdl_list_as_tuple(list) : list;
 }
 
-/* Slices text. For a step other than 1, all code points are found first, in one walk. */
+/* Slices text. If the step is not 1 and the text is not ASCII, one walk first finds where each code
+ * point begins. */
 static pdl_val slice_text(pdl_vref x, const span *s) {
     pdl_str t = pdl_str_get(x);
     if (s->step == 1) return chars(x, (size_t)s->from, (size_t)s->from + s->count);

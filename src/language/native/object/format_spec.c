@@ -97,7 +97,7 @@ static bool check_grouping(const spec *f, pdl_err *err) {
                         (unsigned)f->type);
 }
 
-/* Reads a spec. default_align of the type is used when the spec has no alignment. */
+/* Reads a spec. When it has no alignment, default_align is used. */
 static bool read_spec(pdl_str s, pdl_vref x, char default_align, spec *f, pdl_err *err) {
     *f = (spec){.fill = PDL_STR(" "), .align = default_align};
     size_t i = read_align(s, f);
@@ -348,7 +348,7 @@ static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     pdl_buf_fini(&b);
 }
 
-/* Appends the repr. With alt, "1.e-05" has a point, too. */
+/* Appends the repr. With alt, a number with an exponent always has a point ("1.e-05"). */
 static void put_shortest(double v, bool alt, pdl_buf *out) {
     char t[PDL_NUM_MAX];
     pdl_str s = {t, pdl_num_double(v, t)};
@@ -362,7 +362,7 @@ static void put_shortest(double v, bool alt, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){mark, s.n - (size_t)(mark - s.p)});
 }
 
-/* Returns 0 when v was printed without a digit other than 0 ("-0.00"), else v. */
+/* Returns 0 when v was printed as zero ("-0.00"), else v. */
 static double without_neg_zero(double v, const pdl_buf *printed) {
     for (size_t i = 0; i < printed->len && printed->p[i] != 'e'; i++)
         if (printed->p[i] >= '1' && printed->p[i] <= '9') return v;

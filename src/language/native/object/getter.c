@@ -162,7 +162,8 @@ typedef struct {
     bool reverse;
 } order;
 
-/* Merges two neighbouring sorted runs [lo, mid) and [mid, hi) of src into dst. */
+/* Merges two neighbouring sorted runs [lo, mid) and [mid, hi) of src into dst. `at` has lo, mid and
+ * hi. */
 static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size_t at[3],
                   pdl_err *err) {
     size_t i = at[0], j = at[1], k = at[0];

@@ -22,8 +22,8 @@ static bool all_are(pdl_vref v, cp_fn *is, bool when_empty) {
 /* Returns true for title case that is not upper case: the digraphs. */
 static bool is_only_title(uint32_t cp) { return pdl_cp_is_title(cp) && !pdl_cp_is_upper(cp); }
 
-/* Returns true when the text has a character of the wanted case, and no character of the other
- * case. */
+/* Returns true when the text has a character of the wanted case, no character of the other case,
+ * and no digraph in title case. */
 static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;
@@ -36,8 +36,8 @@ static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     return any;
 }
 
-/* Returns true when upper and title case letters only follow characters without case, and lower
- * case letters only follow letters with case. */
+/* Returns true when the text has letters with case, no upper or title case letter directly follows
+ * such a letter, and each lower case letter does. */
 static bool in_title(pdl_vref v) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;

@@ -1,5 +1,5 @@
-/* methods_split.c -- methods that split and join text. Words are split at white space of any
- * script; other splits search a separator, from either end.
+/* methods_split.c -- methods that split and join text. Text is split into words at white space of
+ * any script, or into parts at a separator, from either end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +23,8 @@ typedef struct {
     pdl_err *err;
 } pieces;
 
-/* Checks the memory each time that the number of parts has doubled: there must be room for twice as
- * many. */
+/* Checks the limit for lists. From PDL_CANCEL_EVERY parts on, also checks each time that their
+ * number has doubled whether the memory has room for as many again. */
 static bool may_grow(size_t n, pdl_err *err) {
     size_t each = sizeof(pdl_val) * 2 + sizeof(pdl_strobj) + 16;
     if (n >= PDL_MAX_RANGE_ITEMS)

@@ -184,8 +184,8 @@ static bool read_conv(printer *p, conv *c) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Puts the sign, the prefix and the body into the field. Zeros go between the prefix
- * and the body. */
+/* Puts the sign and the prefix (head) and the body into the field. Zeros go between the prefix and
+ * the body. */
 static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, bool number,
                       pdl_buf *out) {
     if (!c->width)

@@ -1,8 +1,8 @@
 /* calculate.c -- computes an arithmetic expression that a model wrote (spec patterns 6). Evaluating
- * a model's text as code would let it do anything, so this is a separate evaluator. First the whole
- * text is read into nodes (calculate_read.c). Then the nodes are evaluated: a node is entered
- * before its operands, and the left operand comes before the right one. No name is looked up,
- * nothing is called, and the size of integers is limited.
+ * a model's text as code would let it do anything, so this is a separate evaluator. First
+ * calculate_read.c makes nodes of the whole text. Then the nodes are evaluated with a stack, the
+ * left operand before the right one. No name is looked up, nothing is called, and the size of
+ * integers is limited.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,6 @@
-/* calculate_read.c -- reads an arithmetic expression that a model wrote into nodes; see
- * calculate.c. The grammar is the grammar of Python's expressions. So an expression that is
- * well-formed but not arithmetic gets a specific error, because the refused part becomes a node,
- * too.
+/* calculate_read.c -- makes nodes of an arithmetic expression that a model wrote; see calculate.c.
+ * The grammar is that of Python's expressions. A part that is well-formed but not arithmetic
+ * becomes a node with the reason for the error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -124,8 +123,9 @@ static int floating(arith_reader *r, pdl_str text) {
     return ok ? add(r, (arith_node){.kind = N_VALUE, .value = pdl_float(d)}) : NO_NODE;
 }
 
-/* Skips the fraction and the exponent after the digits before the dot. Sets *is_float when there
- * was a fraction or an exponent. Returns false when the number has no digit. */
+/* Skips the fraction and the exponent of a number. `digits` is set when digits are before the dot.
+ * Sets *is_float to whether there was a dot or an exponent. Returns false when the number has no
+ * digit. */
 static bool skip_fraction(arith_reader *r, bool digits, bool *is_float) {
     *is_float = scan_accept(&r->s, '.');
     if (*is_float) digits = skip_digits(r, 10, false) || digits;
@@ -225,8 +225,8 @@ static bool skip_brackets(arith_reader *r, char close) {
 
 static int expression(arith_reader *r);
 
-/* Binary operators. Operators of the same level associate to the left. The longest spelling is
- * first. */
+/* Binary operators. Operators of the same level associate to the left. Of two spellings with the
+ * same start, the longer one is first. */
 static const struct {
     const char *text;
     int level;

@@ -1,5 +1,5 @@
-/* find_object.c -- finds the first JSON object in a text that has given keys of given types, such
- * as a tool call in a model's text (spec patterns 2).
+/* find_object.c -- finds in a text the first JSON object that has given keys of given types, such
+ * as a tool call that a model wrote (spec patterns 2).
  *
  * Every `{` is tried, from left to right. An attempt that fails inside of nested objects is
  * repeated for each of these objects. So the work is the length of the text times the depth of its
@@ -44,8 +44,8 @@ static bool check_keys(pdl_vref keys, pdl_err *err) {
     return true;
 }
 
-/* Returns {value, start, end} of an object at the byte `at`, as indices of code points. Takes
- * object. */
+/* Returns {value, start, end} of an object at the byte `at`. start and end are indices of code
+ * points. Takes object. */
 static pdl_val found(pdl_val object, pdl_str s, size_t at, size_t len) {
     size_t start = pdl_utf8_count(pdl_str_sub(s, 0, at));
     size_t end = start + pdl_utf8_count(pdl_str_sub(s, at, at + len));

@@ -1,6 +1,6 @@
-/* stdlib.c -- functions that lib/stdlib.pdl cannot write in PDL: probabilities of a judge's answer,
- * an error of the program, a check against a type, text shown at once, embeddings; and the table of
- * all natives of stdlib. The larger natives are in the other files of this folder.
+/* stdlib.c -- functions for lib/stdlib.pdl that cannot be written in PDL: probabilities of a
+ * judge's answer, an error of the program, a check against a type, text shown at once, embeddings;
+ * and the table of all natives of stdlib. The larger natives are in the other files of this folder.
  *
  * A judge answers `true` or `false`, perhaps with a capital letter, in quotes, or before an
  * explanation. The raw response has, for each token of the answer, the other tokens that the model
@@ -8,9 +8,9 @@
  *
  *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
  *
- * The model decided at the last token that the answer starts with, because models put white space
- * and role tokens first. There the two words compete: p(true) / (p(true) + p(false)) (spec
- * execution 1.5).
+ * The model decided at the last token with which the answer may start, because models put white
+ * space and role tokens first. When an explanation follows, it decided at the first such token.
+ * There the two words compete: p(true) / (p(true) + p(false)) (spec execution 1.5).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

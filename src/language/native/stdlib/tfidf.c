@@ -1,7 +1,7 @@
 /* tfidf.c -- finds the texts that are most similar to a query: TF-IDF weights, cosine (spec
  * patterns 11). Words are runs of two or more word characters of the lower-cased text. Each text is
- * a list of (word, count), sorted by word. The weight of a word is count * idf, and vectors have
- * the length 1.
+ * a list of (number of a word, count), sorted by number. The weight of a word is count * idf, and
+ * vectors have the length 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -43,7 +43,8 @@ static pdl_val with_others(const pdl_native_env *env, pdl_val d) {
     return d;
 }
 
-/* Returns the named variables that exist, because a parameter without a value is not sent. */
+/* Returns the named variables that exist, because a parameter without a value is not sent. Adds the
+ * arguments of with_others. */
 static bool given_variables(const pdl_native_env *env, pdl_vref names, pdl_val *out, pdl_err *err) {
     if (!env->variable) return pdl_err_host(err, "RuntimeError", "there are no variables here");
     pdl_val d = pdl_dict_new(pdl_list_len(names));
@@ -184,8 +185,8 @@ static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
     return false;
 }
 
-/* Reads JSON of a model, in which texts may have raw line ends. JSON inside of a JSON string is
- * read as well. */
+/* Reads JSON of a model, in which texts may have raw control characters such as line ends. JSON
+ * inside of a JSON string is read as well. */
 static bool read_json(pdl_vref text, pdl_val *out, pdl_err *err) {
     if (!pdl_json_read(pdl_str_get(text), PDL_JSON_CONTROL, out, NULL, err)) return false;
     pdl_val inner;
@@ -287,7 +288,8 @@ bool pdl_g_tool_error(PDL_ARGS) {
 
 /* --- declarations ----------------------------------------------------------------------------- */
 
-/* Makes the JSON Schema of parameters that are a list of {name, schema or type, required}. */
+/* Makes the JSON Schema of parameters that are a list of {name, schema or type, description,
+ * required}. */
 static pdl_val schema_of(pdl_vref list) {
     pdl_val props = pdl_dict_new(pdl_list_len(list)), required = pdl_list_new(0);
     for (size_t i = 0; i < pdl_list_len(list); i++) {

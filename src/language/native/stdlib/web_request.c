@@ -112,7 +112,8 @@ static bool with_body(pdl_vref method, pdl_err *err) {
                          PDL_FMT(pdl_str_get(method)));
 }
 
-/* Makes the text of a body. Objects and lists become JSON, and a header is set that says so. */
+/* Makes the text of a body. Objects and lists become JSON. Adds a header for the type of the body,
+ * if the headers have none. */
 static bool read_body(pdl_vref v, pdl_vref method, pdl_val *headers, pdl_val *out, pdl_err *err) {
     bool looks = pdl_text_is(method, "GET") || pdl_text_is(method, "HEAD");
     bool none = pdl_is_null(v) || pdl_is_absent(v);

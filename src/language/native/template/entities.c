@@ -34,8 +34,8 @@ static const entity *find(pdl_str name) {
     return NULL;
 }
 
-/* Returns the Windows-1252 character for a control character, and U+FFFD for NUL. Returns 0 when
- * the character does not change. */
+/* Returns the Windows-1252 character for a character from 0x80 to 0x9f, and U+FFFD for NUL. Returns
+ * 0 for all other characters. */
 static uint32_t as_windows(uint32_t cp) {
     static const uint16_t map[] = {0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
                                    0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
@@ -84,8 +84,8 @@ static size_t put_numeric(pdl_str s, size_t i, pdl_buf *out) {
     return at - i;
 }
 
-/* Reads "amp;" at s[i]. Takes the whole name, or else its longest prefix that is valid without a
- * semicolon. Returns its length, or 0. */
+/* Reads "amp;" at s[i]. Takes the whole name when a semicolon follows it, or else its longest
+ * prefix that is valid without a semicolon. Returns the length, or 0. */
 static size_t put_named(pdl_str s, size_t i, pdl_buf *out) {
     size_t end = i;
     while (end < s.n && end - i < LONGEST && !strchr("\t\n\f <&#;", s.p[end])) end++;

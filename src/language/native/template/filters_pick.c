@@ -27,7 +27,7 @@ static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
 }
 
 /* Begins an action. pos[0] is the name of its filter or test, and the other items are its
- * arguments. */
+ * arguments. Without any pos, the action is bool(). */
 static bool action_init(action *a, bool test, const pdl_val *pos, size_t n, pdl_vref kwargs,
                         pdl_err *err) {
     if (n == 0) return true;

@@ -100,7 +100,7 @@ static pdl_val sublist(pdl_vref list, size_t from, size_t to) {
 }
 
 bool pdl_f_batch(PDL_ARGS) {
-    int64_t size = -1; /* a number of another kind is not equal to any length */
+    int64_t size = -1; /* with a value that is no integer, all items are in one list */
     if (pdl_is_int(argv[1]) || pdl_is_bool(argv[1])) (void)pdl_int_get(argv[1], &size);
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
@@ -395,8 +395,8 @@ bool pdl_f_join(PDL_ARGS) {
         pdl_drop(texts);
         return false;
     }
-    /* With autoescape, when one piece is safe, all other pieces are escaped, and so is the
-     * separator. */
+    /* With autoescape, when an item or the separator is safe, those of them that are not safe are
+     * escaped. */
     bool sep_safe = pdl_is_safe(sep), safe = env->autoescape && (any_safe || sep_safe);
     if (safe && !sep_safe) {
         pdl_val escaped;

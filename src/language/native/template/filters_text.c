@@ -1,5 +1,5 @@
-/* filters_text.c -- filters on text. A result is marked as safe only when the text was safe and the
- * filter cannot make new markup.
+/* filters_text.c -- filters on text. A result is marked as safe only when the text was safe, or was
+ * escaped, and the filter cannot make new markup.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

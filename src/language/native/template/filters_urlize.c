@@ -42,8 +42,8 @@ static size_t count(pdl_str s, pdl_str what) {
     return n;
 }
 
-/* The first function returns the length of the opening bracket at the start of s, the second that
- * of the closing bracket or punctuation at its end. Both return 0 for other text. */
+/* opening returns the length of the opening bracket at the start of s. closing returns the length
+ * of the closing bracket or punctuation at the end of s. Both return 0 when there is none. */
 static size_t opening(pdl_str s) {
     if (s.n && (s.p[0] == '(' || s.p[0] == '<')) return 1;
     return pdl_str_starts(s, PDL_STR("&lt;")) ? 4 : 0;
@@ -181,7 +181,7 @@ static void put_attribute(linker *l, const char *name, pdl_str value) {
 }
 
 /* Appends the attribute rel. Its words are noopener, perhaps nofollow, and those of the argument,
- * each once and sorted. */
+ * each once and sorted. Words after the first MAX_WORDS are left out. */
 static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nofollow) {
     pdl_val text = pdl_absent();
     if (pdl_given(rel) && !pdl_arg_text(env, rel, &text, l->err)) return false;
@@ -215,7 +215,8 @@ static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nof
     return true;
 }
 
-/* Checks that each scheme is a word and a colon, which at most two slashes follow. */
+/* Checks that each scheme is a word of two or more characters and a colon, with at most two slashes
+ * at its end. */
 static bool check_schemes(linker *l) {
     for (size_t i = 0; i < pdl_list_len(l->schemes); i++) {
         pdl_vref v = pdl_list_at(l->schemes, i);

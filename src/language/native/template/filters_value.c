@@ -25,7 +25,8 @@
 enum { MAX_NUMBER_TEXT = 4096 }; /* a longer text is not a number that a person has written */
 
 /* Appends the text of a float in ASCII: digits of any script become 0-9, and single underscores
- * between digits are removed. Returns false for characters that no number has. */
+ * between digits are removed. Returns false for other underscores and for other characters outside
+ * of ASCII. */
 static bool plain_number(pdl_str s, pdl_buf *out) {
     const char *p = s.p, *end = s.p + s.n;
     bool digit = false, under = false;
@@ -75,8 +76,9 @@ static bool float_from_text(pdl_str s, double *out) {
     return ok;
 }
 
-/* Returns the text from which a number is read. In bytes, only ASCII counts, and its separators
- * U+001C to U+001F are not blanks. Other bytes give the empty text, which is not a number. */
+/* Returns the text from which a number is read. It is the empty text, which is not a number, for
+ * bytes that are not ASCII or that have one of the separators U+001C to U+001F: in bytes, these are
+ * not blanks. */
 static pdl_str number_text(pdl_vref v) {
     if (pdl_is_str(v)) return pdl_str_get(v);
     pdl_str s = pdl_bytes_get(v);
@@ -181,8 +183,8 @@ bool pdl_f_abs(PDL_ARGS) {
 }
 
 enum {
-    MAX_DIGITS = 323,      /* the last decimal place that a float can have */
-    DOUBLE_DECIMALS = 1100 /* number of digits in the exact value of a double */
+    MAX_DIGITS = 323,      /* rounding to more digits changes no float */
+    DOUBLE_DECIMALS = 1100 /* the exact value of a double has fewer digits */
 };
 
 /* Rounds x to a multiple of 10 ** (e + 1), for 10 ** e <= |x| < 10 ** (e + 1). The result is 0 or
@@ -518,8 +520,8 @@ static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *e
 
 enum { MAX_UNIT = 1000 }; /* maximum number of bytes of indentation for each level */
 
-/* Reads the indentation in an argument, which is a number of blanks or a text, into
- * *unit; owned. */
+/* Stores in *unit the indentation that an argument gives as a number of blanks or as a text, at
+ * most MAX_UNIT bytes. */
 static bool indent_unit(pdl_vref arg, pdl_buf *unit, pdl_err *err) {
     int64_t n = 0;
     if (pdl_is_str(arg)) {

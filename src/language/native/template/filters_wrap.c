@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* A line as code points, divided into chunks: runs of blanks, words, and parts of
+/* A line as code points. chunk_end divides it into chunks: runs of blanks, words, and parts of
  * hyphenated words. */
 typedef struct {
     const uint32_t *cp;
@@ -79,7 +79,8 @@ static bool is_empty(const para *p, chunk c) {
     return true;
 }
 
-/* Returns how much of a chunk that is too long fits on a line with `room` columns left. */
+/* Returns how much of a chunk that is too long fits on a line with `room` columns left. With
+ * hyphens, the part ends after its last hyphen, if a character other than a hyphen is before it. */
 static size_t cut_of(const para *p, chunk c, size_t room) {
     if (!p->hyphens || c.to - c.from <= room) return room < c.to - c.from ? room : c.to - c.from;
     for (size_t k = room; k-- > 1;) {

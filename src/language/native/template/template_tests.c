@@ -50,8 +50,8 @@ static bool t_iterable(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED || pdl_val_len(argv[0], &n));
 }
 
-/* Returns true for values that have a length and items by key. Sets and the views of objects have
- * no items. */
+/* Returns true for values that have a length and items by key, and for an undefined value when env
+ * is lenient. Sets and the views of objects have no items. */
 static bool t_sequence(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     size_t n;
@@ -60,8 +60,8 @@ static bool t_sequence(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED ? env->lenient : items && pdl_val_len(argv[0], &n));
 }
 
-/* Returns true when two values are the same object. Equal integers of 64 bits and equal strings
- * that are not marked as safe count as the same object. */
+/* Returns true when two values are the same object. Equal integers of 64 bits, equal strings that
+ * are not marked as safe, and empty tuples count as the same object. Two floats never do. */
 static bool t_sameas(PDL_ARGS) {
     pdl_vref a = argv[0], b = argv[1];
     pdl_tag t = pdl_tag_of(a);
@@ -111,7 +111,7 @@ static bool t_upper(PDL_ARGS) { return is_cased(env, argv[0], pdl_m_isupper, out
 
 static bool t_in(PDL_ARGS) {
     bool r;
-    /* an undefined value is allowed here, and counts as empty */
+    /* an undefined value, which only a lenient call has here, counts as empty */
     if (pdl_is(argv[1], PDL_V_UNDEFINED)) YIELD(false);
     if (!pdl_val_in(argv[0], argv[1], &r, err)) return false;
     YIELD(r);
@@ -132,8 +132,8 @@ static bool t_gt(PDL_ARGS) { return ordered(argv, '>', out, err); }
 static bool t_le(PDL_ARGS) { return ordered(argv, 'l', out, err); }
 static bool t_ge(PDL_ARGS) { return ordered(argv, 'g', out, err); }
 
-/* Returns true when a name is in a table. An unhashable name fails, as it does for a key of
- * Python's dict. */
+/* Returns true when a name is in a table. An unhashable name is an error, as for a key of Python's
+ * dict. */
 static bool named(pdl_vref name, bool test, pdl_val *out, pdl_err *err) {
     if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED) && !pdl_is(name, PDL_V_RANGE))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(name));
