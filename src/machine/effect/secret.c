@@ -87,7 +87,7 @@ bool pdl_is_secret_header(pdl_str name) {
     return !PDL_STR_IN_NOCASE(name, shown);
 }
 
-/* Returns true for a part of a query that only selects what is requested, so that it is no key. */
+/* Returns true for a part of a query that only selects what is requested. Such a part is no key. */
 static bool is_shown_part(pdl_str name) {
     static const char *const shown[] = {"api-version", "alt", "version", "beta", "stream"};
     return PDL_STR_IN_NOCASE(name, shown);

@@ -68,7 +68,8 @@ void pdl_secrets_note_page(pdl_secrets *s, pdl_vref request);
 
 /* --- places that are secret by their name (secret.c) ------------------------------------------ */
 
-/* Returns true for parameters of a model whose value is secret: those of control.def. */
+/* Returns true for parameters of a model whose value is secret: those with SECRET in
+ * control.def. */
 bool pdl_is_secret_parameter(pdl_str name);
 /* Returns true for names of parameters and headers whose values are keys (api_key, token,
  * ...authorization..., ...key...). The canonical form of a request has no such values. */
@@ -103,9 +104,10 @@ typedef struct pdl_redactor {
 void pdl_redactor_feed(pdl_redactor *h, pdl_str piece, pdl_buf *out);
 void pdl_redactor_end(pdl_redactor *h, pdl_buf *out); /* writes the rest; h is empty afterwards */
 
-/* These redact lines that contain JSON, such as the events of a stream. A secret may be spread over
- * several lines: it is also found when these lines begin alike and each has a part of it under the
- * same key. Feed takes whole lines and returns whole lines, perhaps at a later call. */
+/* These functions redact lines that contain JSON, such as the events of a stream. A secret may be
+ * spread over several lines: it is also found when these lines begin alike and each has a part of
+ * it under the same key. pdl_redactor_feed_lines takes whole lines and returns whole lines, perhaps
+ * at a later call. */
 void pdl_redact_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 void pdl_redactor_feed_lines(pdl_redactor *h, pdl_str lines, pdl_buf *out);
 void pdl_redactor_end_lines(pdl_redactor *h, pdl_buf *out);

@@ -82,9 +82,9 @@ static pdl_cache_view *view_of(pdl_cache *c, uint32_t effect) {
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* Writes the key of a request: the hash of its content. A view that has a name adds the name and
- * the rounds of the loops around the call. Rows of a map run side by side and their replies arrive
- * in any order. Without the rounds, a row would get another repetition in each run. An embedding is
- * not a sample, so its key is made of the content alone. */
+ * the rounds of the loops around the call. Iterations of a map run side by side and their replies
+ * arrive in any order. Without the rounds, an iteration would get another repetition in each run.
+ * An embedding is not a sample, so its key is made of the content alone. */
 static void put_key(const pdl_cache_view *view, const pdl_effect *e, pdl_str request,
                     pdl_buf *out) {
     char hash[65];

@@ -59,8 +59,9 @@ static bool is_key(pdl_str quoted, pdl_str key) {
     return same;
 }
 
-/* Returns the offset of the value of a key of the object, or of an index of the array, at `at`;
- * PDL_NOT_FOUND when it does not exist. When a key occurs several times, the last one counts. */
+/* An object or an array begins at `at`. Returns the offset of its value for this key or index;
+ * PDL_NOT_FOUND when there is no such value. When a key occurs several times, the last one
+ * counts. */
 static size_t step(pdl_str t, size_t at, pdl_str key) {
     int64_t number = -1;
     bool object = t.p[at] == '{';

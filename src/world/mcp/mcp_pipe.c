@@ -1,6 +1,6 @@
 /* mcp_pipe.c -- a server as a child process: one message per line on its standard input and output.
- * Its standard error is its log: the last part is shown when the server ends unexpectedly, all of
- * it with PDL_DEBUG=mcp.
+ * Its standard error is its log. The last part of the log is shown when the server ends
+ * unexpectedly; with PDL_DEBUG=mcp, the whole log is shown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

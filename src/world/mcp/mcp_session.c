@@ -391,8 +391,8 @@ static void send_or_wait(session *s, job j) {
         send_job(s, j);
 }
 
-/* Sends jobs whose turn has come. A job that is refused at once lets the next one start; this is a
- * loop because there may be any number of them. */
+/* Sends jobs whose turn has come. A job that is refused at once lets the next one start. Any number
+ * of jobs may be refused, so this is a loop. */
 static void send_turns(session *s) {
     if (s->taking_turns) return;
     s->taking_turns = true;

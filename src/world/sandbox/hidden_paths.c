@@ -104,7 +104,8 @@ static const char *const start_files[] = {
 };
 enum { N_START_FILES = sizeof start_files / sizeof start_files[0] };
 
-/* The settings of a project: pdl reads those in the folder of a program or above it. */
+/* The settings of a project: pdl reads this file in the folder of a program or in a folder
+ * above. */
 static const char project_file[] = "pdl.toml";
 
 static bool is_start_file(const char *name) {
@@ -354,8 +355,8 @@ static void add_folders_above(path_list *to, const char *path, const char *root)
         if (path[n - 1] == '/') pdl_paths_add(to, (pdl_str){path, n - 1});
 }
 
-/* Returns true when code must not change this path, which is kept or masked: every kept path, and a
- * masked file that programs run because of its name. */
+/* The path is kept or masked. Returns true when code must not change it: for every kept path, and
+ * for a masked file that programs run because of its name. */
 static bool is_fixed(const char *path, bool masked) {
     const char *slash = strrchr(path, '/');
     return !masked || (slash && is_start_file(slash + 1));

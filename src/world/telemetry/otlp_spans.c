@@ -29,7 +29,7 @@ typedef struct span {
     /* the enclosing span, which cannot end before this one; NULL for the span of the run */
     struct span *up;
     char parent[17]; /* id of the enclosing span; empty when there is none */
-    pdl_path *place; /* place of a block, owned; the block is found by it */
+    pdl_path *place; /* place of a block, owned; the key in `blocks` */
     char id[17];
     int kind;
     int64_t start, end;

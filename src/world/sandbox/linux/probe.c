@@ -28,8 +28,8 @@
 
 #include "base/banned.h"
 
-/* A program named bwrap may do nothing or never end. bwrap works when a program inside it has run
- * and ended with this status. */
+/* A program named bwrap may do nothing or never end. So bubblewrap counts as working only when a
+ * program inside it has run and ended with this status. */
 enum { IT_RAN = 42, BWRAP_SECONDS = 10 };
 
 static bool has_word(const char *list, const char *word) {
