@@ -25,7 +25,7 @@ async function compiled() {
 
 const module = await compiled()
 
-/** The module has ended, after a fault or because there was no memory. */
+/** The error of a module that has ended, after a fault or because there was no memory. */
 export class Ended extends Error {}
 
 export class Instance {

@@ -71,7 +71,7 @@ class Hints(dict):  # type: ignore[type-arg]
 
 
 def _asked(texts: Any, names: dict[str, Any]) -> Any:
-    """Returns a function that Python calls from 3.14 on. Its parameter `form` is a value of annotationlib.Format."""
+    """Returns a function for the attribute __annotate__, which Python calls from 3.14 on. Its parameter `form` is a value of annotationlib.Format."""
     value, fake_globals, text = 1, 2, 4
 
     def annotate(form: int, /) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def _command() -> str:
 
 
 def _flags(options: Mapping[str, Any]) -> list[str]:
-    """Returns the options of the command with these names. True means an option without a value."""
+    """Returns the options as words of the command line. An option whose value is True becomes a word without a value; None and False give no word."""
     out = []
     for name, value in options.items():
         if value is None or value is False:

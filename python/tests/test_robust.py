@@ -286,8 +286,8 @@ HAS_COUNT = hasattr(sys, "gettotalrefcount")  # a debug build of Python
 
 class Counting(unittest.TestCase):
     def grows(self, action, times, count=sys.getallocatedblocks):
-        """Returns how many blocks of Python's memory each of many calls leaves allocated, after its free lists were
-        filled."""
+        """Returns how many blocks of memory a call of `action` leaves allocated. Takes the least of several averages:
+        Python first fills its free lists."""
         least = 1e9
         for _ in range(30):
             before = count()

@@ -77,7 +77,7 @@ pdl_engine *pdl_engine_keep(pdl_engine *e);
 /* Passes a line to the host program: options.note. */
 void pdl_engine_say(const pdl_engine *e, pdl_str text);
 
-/* Output of a durable task that was not delivered yet. */
+/* A piece of output of a durable task, before it is delivered to the host program. */
 typedef enum { PDL_PRINTED_TEXT, PDL_PRINTED_ERROR, PDL_PRINTED_MESSAGE } pdl_printed;
 typedef struct pdl_task_printed {
     pdl_printed kind;

@@ -82,7 +82,7 @@ PDL_MUST bool pdl_session_resume_durable(pdl_session *s, pdl_durable *d,
                                          const pdl_durable_options *how, pdl_vref given,
                                          pdl_val *inputs, pdl_err *err);
 
-/* Output of a durable run that waits until everything on which it depends is in the file. */
+/* The output of a durable run. It waits until everything on which it depends is in the file. */
 typedef struct pdl_held_output {
     void *user;
     bool (*waits)(void *user);     /* returns true when output waits */

@@ -81,7 +81,7 @@ bool pdl_value_is_tuple(const pdl_value *v) {
     return v && pdl_is(pdl_value_settled(v), PDL_V_TUPLE);
 }
 
-/* Stores v (taken) in *slot. */
+/* Stores v (taken) in the handle *slot. When *slot is NULL, makes the handle. */
 static void hold(pdl_value **slot, pdl_val v) {
     if (!*slot) {
         *slot = pdl_value_box(v);

@@ -82,7 +82,8 @@ static run_bound either(run_bound a, run_bound b) {
                        fmax(a.cost, b.cost),       fmax(a.context_cost, b.context_cost)};
 }
 
-/* Returns the bound of n rounds of a. With `apart`, each round begins with the same context. */
+/* Returns the bound of n rounds, each with the bound a. With `apart`, each round begins with the
+ * same context. */
 static run_bound rounds(run_bound a, double n, bool apart) {
     double pairs = n < 2 || apart ? 0 : times(n, n - 1) / 2, grown = times(pairs, a.context);
     return (run_bound){

@@ -716,7 +716,7 @@ static pdl_str near_tool(const checker *c, const pdl_rule_view *r) {
     return pdl_str_nearest(r->name, names, n);
 }
 
-/* Returns true when the rule is for a function that is not a tool of a server. */
+/* Returns true when the rule names a called function that code or a host program defines. */
 static bool is_foreign(const checker *c, const pdl_rule_view *r) {
     size_t slash = r->name.p ? pdl_str_rfind(r->name, PDL_STR("/")) : PDL_NOT_FOUND;
     size_t from = slash == PDL_NOT_FOUND ? 0 : slash + 1;

@@ -116,8 +116,8 @@ static pdl_val value_of(const made_text *t) {
     return pdl_absent();
 }
 
-/* Returns the start of a copy of `part` in text that covers the byte `at`; PDL_NOT_FOUND when there
- * is none. */
+/* Searches text for a copy of `part` that covers the byte `at` of text. Returns the start of the
+ * copy; PDL_NOT_FOUND when there is none. */
 static size_t covers(pdl_str text, pdl_str part, size_t at) {
     enum { FEW_STARTS = 64 };
     size_t from = at + 1 > part.n ? at + 1 - part.n : 0;

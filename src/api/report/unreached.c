@@ -3,7 +3,8 @@
  * A waiting fiber is inside a chain of blocks. Parts of these blocks that were never entered would
  * be executed after the place where the fiber waits. Exceptions are the other branch of a decision,
  * a fallback, and the body of a function. The parts are reported with the reason why the fiber
- * waits. When several fibers wait before a part, the first one counts.
+ * waits. When several fibers wait before a part, it is reported once, with the reason of the first
+ * fiber.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -201,8 +201,8 @@ static void close_left(router *r) {
     r->backends.n = n;
 }
 
-/* Forgets a run. Its workers are closed when they are idle, because a worker may be delivering a
- * reply at this moment. */
+/* Marks the workers of the run `owner` as left. They are closed later, when they are idle, because
+ * a worker may be delivering a reply at this moment. */
 void pdl_compose_forget(pdl_world *w, uint32_t owner) {
     router *r = (router *)(void *)w;
     for (size_t i = 0; owner && i < r->backends.n; i++)

@@ -215,9 +215,9 @@ bool pdl_run_pool_is_ready(const pdl_run_pool *p) {
     return false;
 }
 
-/* Examines all runs for those that can continue. A run whose announcement was missed would wait for
- * ever. So all runs are examined when nothing has happened for a while, and before waiting runs are
- * failed. */
+/* Examines all runs, and announces those that can continue. Returns true when there was one. A run
+ * whose announcement was missed would wait for ever. So all runs are examined when nothing has
+ * happened for a while, and before waiting runs are failed. */
 static bool find_unannounced(pdl_run_pool *p) {
     size_t before = p->ready.n;
     p->searched_ns = pdl_clock_ns();
