@@ -14,13 +14,11 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "base/num.h"
 #include "base/rand.h"
 #include "base/utf8.h"
 #include "eval/grade.h"
 #include "io/file.h"
 #include "lang/load.h"
-#include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
