@@ -1,9 +1,9 @@
 /* alloc.h -- allocation that never returns NULL.
  *
  * Callers do not handle running out of memory. When malloc fails, the embedder's handler is called
- * first, then the watch of this thread. The watch is set by a run, which keeps some memory in
- * reserve and turns the failure into an error of its program. When neither can release memory, the
- * process writes a line to standard error and ends with exit status 1. To make this rare,
+ * first, then the watch of this thread. A run sets the watch, which releases memory that was kept
+ * in reserve, so that the failure becomes an error of the program. When neither can release memory,
+ * the process writes a line to standard error and ends with exit status 1. To make this rare,
  * everything that grows with input has a ceiling (limits.h). Only alloc.c calls malloc, realloc and
  * free.
  *
@@ -94,8 +94,8 @@ static inline void pdl_prefetch(const void *p, size_t n) {
     for (size_t i = 0; i < n; i += LINE) __builtin_prefetch((const void *)((uintptr_t)p + i), 0, 2);
 }
 
-/* Returns n bytes, or NULL when the system has no more memory. A run allocates its reserve with
- * this function. */
+/* Returns n bytes, or NULL when the system has no more memory. The reserve that runs share is
+ * allocated with this function. */
 void *pdl_alloc_try(size_t n);
 
 /* Ends the process because memory ran out. Libraries that allocate by themselves use this

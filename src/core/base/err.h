@@ -81,9 +81,9 @@ typedef struct pdl_err_frame {
  * these facts in pdl_error; the machine and the server read them here. A fact that is unknown is
  * zero. */
 typedef struct pdl_err_facts {
-    uint32_t line1;      /* for the kind code: the failed line in the text of the block */
+    uint32_t line1;      /* kind `code`: the failed line in the text of the block */
     double retry_after;  /* how many seconds the service of a model call asked to wait */
-    bool has_budget;     /* for the kind budget: the next three members are set */
+    bool has_budget;     /* kind `budget`: the next three members are set */
     uint8_t budget_item; /* pdl_budget_item */
     /* number of budgets around the spent one; 0 when the run's budget is spent */
     uint32_t budget_depth;

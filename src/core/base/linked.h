@@ -5,9 +5,9 @@
  *   pdl_linked_append(&list, x);  pdl_linked_remove(&list, x);
  *
  * A struct that knows its neighbours is removed without a search, and a list needs no memory
- * besides its structs. A struct is in one list at a time, and the list does not own it. All-zero
- * is the empty list. Each argument is a pointer without side effects, because the macros name it
- * more than once.
+ * besides its structs. A struct is in one list at a time, and the list does not own it. All-zero is
+ * the empty list. Each argument must be an expression without side effects, because the macros name
+ * it more than once.
  *
  * The lists of connections (io), of requests (api/embed, serve) and of charged effects (budget) are
  * such lists: their items end in any order. A list whose items end in the order in which they came

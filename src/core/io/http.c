@@ -134,8 +134,8 @@ static void watch_silence(transfer *t, uint64_t passed_ms) {
     t->idle = limit ? pdl_timer_start(t->http->loop, limit - passed_ms, on_idle, t) : NULL;
 }
 
-/* Ends a silent transfer. A byte does not restart the timer: when the timer fires, it is compared
- * with the time of the last byte and started again. */
+/* Ends a silent transfer. A byte does not restart the timer. Instead, when the timer fires too
+ * early after the last byte, it is started again. */
 static void on_idle(void *user) {
     transfer *t = user;
     pdl_http *h = t->http;

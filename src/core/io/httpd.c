@@ -355,7 +355,8 @@ static void on_socket(void *user, int events) {
     if (t == GO || (t == WAIT && (events & PDL_WATCH_WRITE))) advance(c);
 }
 
-/* Closes the oldest connection of the least busy list to make room. */
+/* To make room, closes the connection of `idle` that was active longest ago or, when there is none,
+ * that of `receiving`. */
 static bool make_room(pdl_httpd *h) {
     client *c = h->idle.first ? h->idle.first : h->receiving.first;
     if (c) (void)end(c);

@@ -1,8 +1,8 @@
 /* proc.h -- child processes: start, feed, drain, time out, kill with all their descendants.
  *
- * A child leads its own process group, so that killing reaches its descendants. Descendants of a
- * child with extra_fds or end_group end with it. Descendants of another child may outlive it when
- * it ends by itself. No shell is involved.
+ * A child leads its own process group, so that killing reaches its descendants. When a child with
+ * extra_fds or end_group ends, its descendants end, too. When any other child ends by itself, its
+ * descendants may outlive it. No shell is involved.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +39,7 @@ typedef struct pdl_proc_options {
     /* 0 or 1. 1 adds a second pair of pipes as descriptors 3 (the child reads) and 4 (the child
      * writes). pdl_proc_write and on_msg then use these instead of stdin and stdout. */
     int extra_fds;
-    /* processes that the child started end with the child, as they do with extra_fds */
+    /* when the child ends, so do the processes that it started, as with extra_fds */
     bool end_group;
     uint64_t timeout_ms; /* 0 means no limit */
     size_t max_bytes;    /* ceiling of each output; 0 means PDL_MAX_COMMAND_BYTES */

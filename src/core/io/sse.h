@@ -1,8 +1,8 @@
 /* sse.h -- incremental readers of lines and of server-sent events (WHATWG), whose input may be cut
  * anywhere by the network.
  *
- * Lines end in LF, CRLF or CR. Text handed out is valid UTF-8: invalid bytes become U+FFFD when
- * their line is complete.
+ * Lines end in LF, CRLF or CR. The readers pass on only valid UTF-8: invalid bytes become U+FFFD
+ * when their line is complete.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

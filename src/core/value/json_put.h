@@ -23,7 +23,7 @@ void pdl_json_put_int(pdl_buf *out, const char *name, int64_t n);
 void pdl_json_put_bool(pdl_buf *out, const char *name, bool value);
 /* Writes the bytes as two hexadecimal digits each. */
 void pdl_json_put_hex(pdl_buf *out, const char *name, pdl_str bytes);
-/* Writes a member. A value that has no form in JSON becomes its text (PDL_JSON_LOOSE); A value that
+/* Writes a member. A value that has no form in JSON becomes its text (PDL_JSON_LOOSE). A value that
  * contains NaN, or that is too deep, becomes null as a whole. */
 void pdl_json_put_value(pdl_buf *out, const char *name, pdl_vref v);
 /* Writes an item of a list. */

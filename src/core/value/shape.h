@@ -1,5 +1,5 @@
 /* shape.h -- the keys that a dict has, in their order. Dicts with the same keys share one shape.
- * The room value uses shapes, and so does code elsewhere that makes many dicts with the same keys.
+ * Shapes are used in this room, and by code elsewhere that makes many dicts with the same keys.
  *
  * Rows of a table have the same keys: with a shared shape each row holds its values and one
  * pointer, and comparing keys is comparing pointers. A shape with one owner is changed in place; a

@@ -52,10 +52,10 @@ static const char escapes[0x60] = {
 /* Returns true when PDL_JSON_ASCII writes c unchanged. */
 static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] == 0 : c < 0x7f; }
 
-/* Returns the end of the text from p that PDL_JSON_ASCII leaves unchanged. A letter outside of
- * ASCII ends this text, but the search for quotes and control characters passes over such letters.
- * So the search is done in windows, each of which is as long as the text before it. The time then
- * stays linear, even when such a letter comes every few bytes. */
+/* Returns the place up to which PDL_JSON_ASCII leaves the text from p on unchanged. Letters outside
+ * of ASCII are changed, but the search for quotes and control characters passes over them. So the
+ * search is done in windows, each of which is as long as the text before it. The time then stays
+ * linear, even when such a letter comes every few bytes. */
 static const char *skip_ascii(const char *p, const char *end) {
     /* A text of at most SHORT bytes, such as most keys and names, is examined byte by byte. */
     enum { FIRST = 64, SHORT = 24 };
