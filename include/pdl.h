@@ -730,10 +730,10 @@ PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p
  * returns true. When it returns false, or fn is NULL, a program that is running ends with an error
  * of kind "limit" that names a place of the program. Every run keeps two megabytes aside for that.
  * When no program runs, or these two megabytes are not enough, the process prints `pdl: error: out
- * of memory (N bytes asked for)` on standard error, with the place of the block if there is one.
- * Then it ends with exit(1): functions registered with atexit run, child processes of the library
- * are killed, and output files and journals keep what was written completely. So fn is also the
- * place for final steps, such as saving work.
+ * of memory (N bytes asked for)` on standard error. The message also has the place of the block, if
+ * there is one. Then the process ends with exit(1): functions registered with atexit run, child
+ * processes of the library are killed, and output files and journals keep what was written
+ * completely. So fn is also the place for final steps, such as saving work.
  *
  * fn must not leave by longjmp or an exception and must not use pdl_ functions, because the library
  * is in the middle of an operation. A host process that must not end should limit what programs may

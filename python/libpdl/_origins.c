@@ -157,9 +157,9 @@ static bool is_foreign(const pdl_value *v) {
 
 /* Implements derive(object, [objects that it was made of]). Returns the value of the object, with
  * the origins of all these objects, for runs that get the object later. Returns None when none of
- * them has origins. No text has chosen a function that was written in Python, so the function
- * itself gets no origins. Only its results get them, and derive returns an empty dict that has
- * these origins. */
+ * them has origins. A function or object that was made in Python gets no origins itself, because no
+ * text of a run has chosen it. Only its results get them; derive then returns an empty dict that
+ * has these origins. */
 PyObject *pdlpy_derive(PyObject *self, PyObject *args) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     pdlpy_place place = {.engine = e};

@@ -247,9 +247,9 @@ def _set_environment(env: Mapping[str, str]) -> None:
 
 
 def _program_of(job: Mapping[str, Any]) -> Any:
-    """Returns the program on this worker's engine. Both are made once for each process and job, because Spark uses its
-    workers again, and the next job may have another folder, another URL of a model or another key. Only the engines
-    of the most recent jobs are kept."""
+    """Returns the program on this worker's engine. The program and the engine are made once for each process and job:
+    Spark uses its workers again, and the next job may have another folder, URL or key. Only the engines of the most
+    recent jobs are kept."""
     _set_environment(job["env"])
     which = (job["key"], job["name"], job["jobs"], tuple(sorted(job["env"].items())))
     if which not in _engines:

@@ -1,6 +1,6 @@
-/* prefix_report.h -- shows why prompt caches miss. For each call of a model it finds the earlier
- * call with which it shares the longest beginning, the first difference, and the value of the
- * program that made the difference (spec know 1).
+/* prefix_report.h -- shows why prompt caches miss. For each call of a model, the report has the
+ * earlier call with the longest shared beginning and the first difference between the two calls. It
+ * also names the value of the program that made the difference (spec know 1).
  *
  * The report is made for a run that is replayed or explained. An ordinary run computes only how
  * much of each request an earlier call shares; --verbose prints that.

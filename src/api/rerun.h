@@ -1,9 +1,9 @@
 /* rerun.h -- repeats a durable run with a changed text of its program and with its recorded
  * answers.
  *
- * The journal of the run is only read. Each start copies it into a private folder, and the changed
- * program continues the copy: requests that did not change are answered from the copy, and other
- * requests are sent.
+ * The journal of the run is only read. Each start copies the journal into a private folder, and the
+ * changed program continues the copy. Requests that did not change are answered from the copy, and
+ * other requests are sent.
  *
  * All runs use one loop. It belongs to a session without a program, whose worlds the sessions of
  * the runs share.

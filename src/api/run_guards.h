@@ -24,7 +24,7 @@ typedef struct pdl_run_guards {
  * the value of PDL_POLICY, or NULL. Takes options. */
 pdl_val pdl_run_guards_put(pdl_val options, const pdl_run_guards *g, const char *environment);
 /* Combines the policies and the sandbox in the journal with those of a resume, and stores the
- * result in out, which is all-zero before and borrows the texts of `given`. Error: usage, when a
+ * result in out. out is all-zero before, and borrows the texts of `given`. Error: usage, when a
  * policy has changed, or when `given` is looser. */
 PDL_MUST bool pdl_run_guards_resume(const pdl_run_guards *given, pdl_vref options,
                                     pdl_run_guards *out, pdl_err *err);

@@ -27,7 +27,7 @@ void pdl_session_free(pdl_session *s); /* s may be NULL */
 pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p);
 
 /* The names of the variables with which a program is checked, when its run gets other variables
- * than the session has. closed says that the run gets no variables besides these. */
+ * than the session has. With `closed`, the run gets no variables besides these. */
 typedef struct pdl_check_inputs {
     const pdl_str *names;
     size_t n_names;
@@ -66,18 +66,18 @@ typedef struct pdl_new_durable {
     pdl_vref inputs; /* variables, a dict */
     pdl_durable_options how;
 } pdl_new_durable;
-/* Makes the run of the session durable, before its start: makes the journal, and writes its first
- * row with the working folder and the keys of the session. note gets a text for the user, or stays
- * empty. *out is set as soon as the journal exists; it is borrowed until the session is freed, and
- * the caller closes it. The session fills in dir, debug and secrets of `how`. Errors: usage when
- * the file exists, runtime when another run has it, io. */
+/* Makes the run of the session durable, before its start. Makes the journal, and writes its first
+ * row with the working folder and the keys of the session. The buffer `note` gets a text for the
+ * user, or stays empty. Sets *out as soon as the journal exists. The session borrows the journal
+ * until it is freed; then the caller closes the journal. The session fills in dir, debug and
+ * secrets of `how`. Errors: usage when the file exists, runtime when another run has it, io. */
 PDL_MUST bool pdl_session_begin_durable(pdl_session *s, const pdl_new_durable *n, pdl_durable **out,
                                         pdl_buf *note, pdl_err *err);
 /* Makes the run of the session continue the run in an open journal. Called before the start. The
- * variables of the run are the recorded ones, replaced by the given ones, which may be absent;
- * *inputs has all of them, and the caller drops it after the session. Calls pdl_durable_prepare,
- * which may refuse to continue the run. d and `how` are as in pdl_session_begin_durable. Errors:
- * config, replay, io, runtime when the user must say what happens to actions without an end. */
+ * run gets the recorded variables; those in `given` (may be absent) replace recorded ones. *inputs
+ * has all of them, and the caller drops it after the session. Calls pdl_durable_prepare, which may
+ * refuse to continue the run. d and `how` are as in pdl_session_begin_durable. Errors: config,
+ * replay, io, runtime when the user must say what happens to actions without an end. */
 PDL_MUST bool pdl_session_resume_durable(pdl_session *s, pdl_durable *d,
                                          const pdl_durable_options *how, pdl_vref given,
                                          pdl_val *inputs, pdl_err *err);
@@ -104,10 +104,10 @@ void pdl_session_stop(pdl_session *s);
 /* Writes all waiting rows of the journal, so that output may be shown. */
 void pdl_session_flush(pdl_session *s);
 
-/* Confines the run further, within the sandbox of the session or of the shared session. It applies
- * the profiles of the policies whose numbers are at least `from`, and the profile `name`, as
- * --sandbox takes it; with an empty name, no such profile is applied. Called before a program is
- * loaded or used. Errors: those of a sandbox. */
+/* Confines the run further, within the sandbox of the session or of the shared session. Applies the
+ * profiles of the policies whose numbers are at least `from`. Then applies the profile `name`,
+ * which has the form of the value of --sandbox; when it is empty, there is no such profile. Called
+ * before a program is loaded or used. Errors: those of a sandbox. */
 PDL_MUST bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl_err *err);
 
 /* Uses a program that is loaded already; kept. Replaces pdl_session_load. */
@@ -269,7 +269,7 @@ pdl_val pdl_session_redact_val(const pdl_session *s, pdl_val v);
 
 /* The two functions below are for the state of a search. pdl_session_refer_keys appends JSON text
  * in which references replace the keys of the environment. pdl_session_fill_keys puts the keys
- * back. Errors: config, when a key is not set; replay, when the text has another form. */
+ * back. Errors: config, when a key is not set; replay, when a reference in json is damaged. */
 void pdl_session_refer_keys(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err);
 

@@ -112,7 +112,7 @@ typedef struct pdl_session_guard_options {
      * program also apply. */
     const pdl_str *policies;
     size_t n_policies;
-    /* The labels of what earlier runs of an engine have left in files; NULL when there are none. */
+    /* The labels of files that earlier runs of an engine have written; NULL when there are none. */
     struct pdl_policy_files *files;
 } pdl_session_guard_options;
 

@@ -51,8 +51,8 @@ def analyze(messages: list[str], data: Any, loc: PdlLocationType) -> list[str]:
 
 
 def _functions(data: Any, loc: PdlLocationType) -> list[str]:
-    """Returns the errors that the reference reports in a wrong program: it treats a block as a function when the
-    block's fields do not determine a kind, and lists the fields that a function would need."""
+    """Returns the errors that the reference reports in a wrong program. When a block's fields do not determine a kind, the
+    reference treats the block as a function. So it lists the fields that a function would need."""
     if not isinstance(data, dict):
         return []
     kind, row = kind_of(data)

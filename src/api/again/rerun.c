@@ -1,6 +1,6 @@
 /* rerun.c -- makes copies of a journal, which changed programs then continue; see rerun.h. The run
- * that is shown must stay as it was, so each start gets a fresh copy in a private folder, in which
- * answers of the user replace the recorded ones.
+ * that is shown must stay as it was, so each start gets a fresh copy in a private folder. In the
+ * copy, answers of the user replace the recorded answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

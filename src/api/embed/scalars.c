@@ -1,6 +1,6 @@
-/* scalars.c -- values for which C has no type (large integers, dates, bytes), and functions that
- * read a whole container at once or walk through it without making a handle for each item. They are
- * separate from values.c, because few host programs need them.
+/* scalars.c -- values for which C has no type (large integers, dates, bytes). Other functions read
+ * a whole container at once, or walk through it without a handle for each item. All these functions
+ * are separate from values.c, because few host programs need them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

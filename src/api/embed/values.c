@@ -254,7 +254,8 @@ pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **err
     return NULL;
 }
 
-/* Makes a copy of the value without promises. */
+/* Stores the content of v in *out, with the values of its promises in their places. Fails when a
+ * promise has no value yet. */
 static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
     if (!pdl_may_hold_promise(whole(v))) {
         *out = pdl_keep(v->v);

@@ -5,10 +5,10 @@
  * of names. A name that two files of a group define counts as unknown. An imported file has
  * separate variables.
  *
- * The source of a value is known for a variable that one block of the program defines, if that
- * block calls a model, reads a file or input, or is `data` with such variables. Every other value
- * may come from anywhere. A sink that gets such a value is not reported, because a warning here
- * says that the block is refused whenever it is executed.
+ * The source of a variable's value is known when a single block of the program defines the
+ * variable, and this block calls a model, reads a file or input, or is `data` with such variables.
+ * Every other value may come from anywhere. A sink that gets such a value is not reported, because
+ * a warning here says that the block is refused whenever it is executed.
  *
  * When the program only calls tools by their names, it is known which tools of a server it uses.
  * When it passes the server on (to a model or a function), any tool may be called. Then every tool

@@ -511,8 +511,8 @@ static const prefix_call *last_use(const pdl_prefix *p, const prefix_call *c, co
     return last;
 }
 
-/* Returns how many tokens the provider did not find although an earlier call shared them; 0 when it
- * found about as many as expected, or when it does not report the number. */
+/* Returns how many tokens the provider did not find in its cache although an earlier call shared
+ * them. Returns 0 when it found about as many as expected, or does not report how many it found. */
 static int64_t missed_tokens(const prefix_call *c, const compared *r) {
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
     int64_t tokens = expected_tokens(c, r->with), missed = tokens - c->cached;

@@ -1,6 +1,6 @@
 /* answerers.c -- opens the last row of the chain: the worlds that answer effects (compose.h), with
- * the parts of the session that they need. A task of an engine that shares a loop uses the worlds
- * of the shared session for everything that its own hooks do not answer, so that connections and
+ * the parts of the session that they need. A task that shares the loop of its engine uses the
+ * worlds of the shared session for everything that its own hooks do not answer. So connections and
  * workers are shared.
  *
  * SPDX-License-Identifier: Apache-2.0

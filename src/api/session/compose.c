@@ -1,8 +1,8 @@
-/* compose.c -- the last row of the chain: the steps that an effect takes there (STEP and ANSWER of
- * chain.def), and the worlds that answer, which are opened when they are first needed; see
- * compose.h. One world routes all kinds of effects, because confined code needs its own worker and
- * tool servers for each sandbox profile, and only one place may know which of them an effect
- * belongs to.
+/* compose.c -- the last row of the chain; see compose.h. It has the steps that an effect takes
+ * there (STEP and ANSWER of chain.def), and the worlds that answer. A world is opened when it is
+ * first needed. Confined code needs its own worker and tool servers for each sandbox profile. One
+ * world routes all kinds of effects, so that only one place knows which worker or server an effect
+ * needs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -151,9 +151,9 @@ static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
 }
 
 /* Finds the earlier session with this number in the process of `now`, or adds it. Code of an
- * earlier session may arrive after code of a later session: a journal that has answered the earlier
- * code sends this code to a worker only when other code needs the objects that it makes
- * (journal/durable/rebuild.c). */
+ * earlier session may arrive after code of a later session. This happens when a journal has
+ * answered the earlier code. The journal then sends this code to a worker only when other code
+ * needs its objects (journal/durable/rebuild.c). */
 static confined_backends *find_left(router *r, const confined_backends *now, uint32_t session) {
     confined_backends like = *now;
     for (size_t i = 0; i < r->backends.n; i++) {
@@ -213,9 +213,9 @@ void pdl_compose_forget(pdl_world *w, uint32_t owner) {
         }
 }
 
-/* Finds the worker whose process has the object. A block may use an object that was made in another
- * profile only if the profile of the block allows everything that the object's profile allows,
- * because the code of the object keeps its rights. */
+/* Finds the worker whose process has the object. The code of an object keeps the rights of the
+ * profile in which the object was made. So a block may use the object only if the profile of the
+ * block allows at least the same. */
 static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err *err) {
     for (size_t i = 0; i < r->backends.n; i++) {
         confined_backends *c = &r->backends.p[i];

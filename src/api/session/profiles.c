@@ -106,7 +106,7 @@ bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl_err *err
 
 typedef struct profile_check {
     pdl_confined *confined;
-    /* the list of the profile of the program's policy; absent when the policy has none */
+    /* a list with the profile of the program's policy; absent when the policy has none */
     pdl_val program;
     pdl_val outer; /* the profiles of the blocks around the one that is examined */
     bool caught;   /* a block around the examined one has a fallback */

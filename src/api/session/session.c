@@ -1,5 +1,5 @@
 /* session.c -- opens, steps and ends a session; see session.h. A session is the sum of its parts
- * (session_parts.h). This file calls the parts in an order in which each finds what it needs: what
+ * (session_parts.h). This file calls the parts in an order in which each finds what it needs. What
  * the user gave is opened and checked first, so that an error comes before anything is executed.
  *
  * SPDX-License-Identifier: Apache-2.0

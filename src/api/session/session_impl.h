@@ -81,9 +81,9 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
 /* precheck.c. Makes a world that checks the program of the session before its first request. */
 pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *next);
 
-/* guard.c. Puts in force the policy of a program that is not the main program, for everything that
- * this program does. file is the file of the program; it is empty when the text was computed.
- * Errors: io, syntax, schema, limit. */
+/* guard.c. Puts in force the policy of a program that is not the main program. The policy then
+ * decides about everything that this program does. file is the file of the program; it is empty
+ * when the text was computed. Errors: io, syntax, schema, limit. */
 PDL_MUST bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
                                       pdl_code *code, pdl_err *err);
 /* Sets the options of a run that depend on policies: pdl_run_options.guard. */
