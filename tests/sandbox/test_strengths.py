@@ -3,6 +3,7 @@
 features."""
 import json
 import os
+import pty
 import signal
 import socket
 import subprocess
@@ -112,6 +113,40 @@ def test_ends(pdl, folder, strength):
     made -= {"", "/tmp"}
     check("nothing is left", until(20, lambda: not with_words(words) and not any(os.path.exists(m) for m in made)), with_words(words), made)
     check("each command had a folder of its own", len(made) >= 4 or strength.name != "process", made)
+
+
+COUNTS = """import signal, time
+got = []
+signal.signal(signal.SIGINT, lambda *a: got.append(1))
+print("ready", flush=True)
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    time.sleep(0.05)
+print("got", len(got), flush=True)
+"""
+
+
+@pytest.mark.parametrize("typed", [True, False], ids=["typed", "sent"])
+def test_a_signal_comes_once(pdl, folder, strength, typed):
+    """Ctrl-C on a terminal reaches the whole group; a signal to the command that was started is passed on. The confined command gets either once."""
+    argv, said = [pdl, "sandbox", *strength.more, "--", "python3", "-c", COUNTS], b""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(folder)
+        os.execve(pdl, argv, environment(strength.env))
+    try:
+        while b"got " not in said or not said.endswith(b"\n"):
+            read = os.read(terminal, 4096)
+            if b"ready" in read and typed:
+                os.write(terminal, b"\x03")
+            elif b"ready" in read:
+                os.kill(pid, signal.SIGINT)
+            said += read
+    except OSError:  # the terminal has ended
+        pass
+    status = os.waitpid(pid, 0)[1]
+    os.close(terminal)
+    check("once", status == 0 and b"got 1\r\n" in said, status, said)
 
 
 STEPS = {"read": ("cat {root}/shown/a.txt", "text"), "no key": ("test -s {root}/shown/.env && cat {root}/shown/.env || echo hidden", "hidden"),

@@ -307,14 +307,19 @@ static void serve_network(int listener, const sandbox_spec *s) {
     close(listener);
 }
 
-/* Passes a signal on to the group, because only this process may have received it. This process
- * ignores the copy that it sends to itself. */
+/* Passes a signal on to the group, because only this process may have received it. A terminal has
+ * sent its signal to the whole group already. This process takes back the copy that it sends to
+ * itself at once. The copy cannot be recognized later: when a process of the group is in another
+ * namespace, the kernel may write 0 in place of the sender. */
 static void hand_on(int signals) {
     struct signalfd_siginfo info;
     if (read(signals, &info, sizeof info) != (ssize_t)sizeof info) return;
-    if (info.ssi_signo == SIGCHLD || (pid_t)info.ssi_pid == getpid()) return;
-    signal((int)info.ssi_signo, SIG_IGN);
+    if (info.ssi_code == SI_KERNEL) return;
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, (int)info.ssi_signo);
     kill(0, (int)info.ssi_signo);
+    (void)sigtimedwait(&own, NULL, &(struct timespec){0});
 }
 
 static int end_as(int32_t status) {
