@@ -5,6 +5,7 @@
  */
 #include "api/setup/env_settings.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -75,9 +76,20 @@ static bool check_file(const char *name, bool is_command, pdl_setting_env_fn *en
     return has || wrong_file(name, path, "has no certificate in PEM form", err);
 }
 
+/* Checks that a file with certificates is no pipe. The file is opened for each connection, and a
+ * pipe without a writer would then stop the whole run. */
+static bool check_pipe(const char *name, pdl_setting_env_fn *env, void *user, pdl_err *err) {
+    const char *path = env(user, name);
+    struct stat st;
+    if (!path || !*path || stat(path, &st) != 0 || !S_ISFIFO(st.st_mode)) return true;
+    return wrong_file(name, path, "is a pipe: expected a file, which is read more than once", err);
+}
+
 bool pdl_settings_check(pdl_setting_env_fn *env, void *user, pdl_err *err) {
     uint64_t unused;
-    if (!check_file("PDL_CA_FILE", false, env, user, err) ||
+    if (!check_pipe("PDL_CA_FILE", env, user, err) ||
+        !check_pipe("SSL_CERT_FILE", env, user, err) ||
+        !check_file("PDL_CA_FILE", false, env, user, err) ||
         !check_file("PDL_COMMAND", true, env, user, err))
         return false;
     for (int i = 0; i < PDL_CODE_LIMIT_COUNT; i++)
