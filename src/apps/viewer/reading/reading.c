@@ -752,7 +752,6 @@ pdl_reading *pdl_reading_new(const pdl_doc *d) {
     r->text = PDL_BUF;
     r->comparison = PDL_NEW(pdl_comparison);
     r->comparison->report = pdl_absent();
-    r->arena = pdl_arena_make();
     r->digests = pdl_digests_new(d);
     pdl_reading_number_calls(r);
     walk_all(r);
@@ -769,7 +768,6 @@ void pdl_reading_free(pdl_reading *r) {
     pdl_free(r->by_number);
     pdl_free(r->item_of);
     pdl_provenance_fini(&r->origins);
-    pdl_arena_free(r->arena);
     pdl_drop(r->comparison->report);
     pdl_free(r->comparison);
     pdl_free(r);

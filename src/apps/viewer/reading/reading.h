@@ -70,7 +70,6 @@ typedef struct pdl_reading {
     uint32_t *item_of;
     /* the name by which users refer to the run: a file or an id; may be empty. Borrowed */
     pdl_str name;
-    pdl_arena *arena;           /* nothing is allocated from it */
     pdl_comparison *comparison; /* never NULL */
 } pdl_reading;
 
