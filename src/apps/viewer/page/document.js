@@ -1,5 +1,4 @@
-// document.js -- shows the run as a document: its text and, between the lines, what made them. reading_json.c writes
-// the items. Items are requested when they are shown.
+// document.js -- shows the run as a document: its text and, between the lines, what made them. reading_json.c writes the items.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, counted, make, makeButton, took } from "./dom.js";
 import { Outline } from "./outline.js";
@@ -29,8 +28,7 @@ export function groupsOf(items) {
   return groups;
 }
 
-// Returns {name, args} when a reply contains only the call of a tool, in the form that agents use. Returns null for any
-// other reply.
+// Returns {name, args} when a reply is only the call of a tool, in the form that agents use. Returns null for others.
 function toolCallOf(text) {
   if (!/^\s*\{[^]*\}\s*$/.test(text ?? "")) return null;
   try {
@@ -171,8 +169,7 @@ export class DocumentView extends Marks {
     return this.row(made, ["quiet", "failure", "attempt"].includes(item.shape) ? null : this.lines.of([item]));
   }
 
-  // Shows that the program asked. live_document.js makes a form instead, because only a run in progress can take an
-  // answer.
+  // Shows that the program asked. During a run live_document.js makes a form instead, which can take an answer.
   question(item) {
     return make("p.quiet", {}, item.title);
   }
