@@ -52,6 +52,17 @@ def test_files(folder):
     check("hashes of all that lies there", names == {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in out.iterdir()}, names)
 
 
+def test_packages_leave_the_others(folder, capsys):
+    """Each kind of package lies in the one folder and removes only what it made before."""
+    out, work = filled(folder / "dist"), folder / "work"
+    work.mkdir()
+    (work / "pdl_0.2.0-1_amd64.deb").write_text("new", "utf-8")
+    tool("packaging/deb/make-deb").hand_out(work, out)
+    debian = {name for name in NAMES if name.endswith((".deb", ".dsc"))}
+    left = {p.name for p in out.iterdir()}
+    check("the packages of Debian are new, and all else is there", left == {*NAMES, "notes.txt", "pdl_0.2.0-1_amd64.deb"} - debian, left)
+
+
 def test_bill(folder):
     made = tool()
     found = made.files(filled(folder / "dist"))
