@@ -252,9 +252,10 @@ static bool takes_no_keywords(const pdl_native *row) {
     return row->style >= PDL_NS_NONE && row->style <= PDL_NS_SUB && !(row->flags & PDL_N_KWARGS);
 }
 
-/* Returns the index of a parameter, or PDL_NOT_FOUND. */
+/* Returns the index of the parameter that a keyword names, or PDL_NOT_FOUND. A parameter with an
+ * empty name is given only by its position. */
 static size_t param_index(const pdl_native *row, pdl_str name) {
-    if (takes_no_keywords(row)) return PDL_NOT_FOUND;
+    if (takes_no_keywords(row) || !name.n) return PDL_NOT_FOUND;
     for (size_t i = 0; i < n_params(row); i++)
         if (pdl_str_eq(param_at(row->params, i), name)) return i;
     return PDL_NOT_FOUND;

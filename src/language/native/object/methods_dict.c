@@ -183,8 +183,7 @@ static const pdl_native methods[] = {
      PDL_NS_NONE, "object -> tuple"},
     {"setdefault", m_setdefault, "self, key, default", 2, 3, PDL_N_MUTATES,
      "The value of a key, set when it is missing.", NULL, PDL_NS_POS, "object, any, any -> any"},
-    /* The second parameter has an empty name, which no keyword that is written in a call can
-     * have. */
+    /* The second parameter has an empty name, so it is given only by its position. */
     {"update", m_update, "self, ", 1, 2, PDL_N_MUTATES | PDL_N_KWARGS, "Sets many keys.", NULL,
      PDL_NS_KW, "object, any -> null"},
     {"values", m_values, "self", 1, 1, 0, "The values.", NULL, PDL_NS_NONE, "object -> list"},
