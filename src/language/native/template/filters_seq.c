@@ -4,9 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"
+
 #include "value/int.h"
 #include "value/pyvalues.h"
 #include "value/text.h"
+#include <math.h>
 
 #include "base/banned.h"
 
@@ -99,9 +101,30 @@ static pdl_val sublist(pdl_vref list, size_t from, size_t to) {
     return r;
 }
 
+/* Returns the number of items of a batch, or -1 for a value that the length of no list can equal:
+ * all items are then in one list. As in Jinja2, a float that is whole is such a number. */
+static int64_t batch_size(pdl_vref v) {
+    int64_t size = -1;
+    double d = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : -1;
+    if (pdl_is_int(v) || pdl_is_bool(v)) (void)pdl_int_get(v, &size);
+    return d >= 0 && d <= PDL_MAX_RANGE_ITEMS && d == floor(d) ? (int64_t)d : size;
+}
+
+/* Checks that the last list, which has n items, can be filled up, in Python's words. */
+static bool can_fill(pdl_vref linecount, size_t n, int64_t size, pdl_err *err) {
+    if (!pdl_is_number(linecount))
+        return pdl_err_host(err, "TypeError",
+                            "'<' not supported between instances of 'int' and '%s'",
+                            pdl_py_type(linecount));
+    if (pdl_is(linecount, PDL_V_FLOAT) && (double)n < pdl_float_of(linecount))
+        return pdl_err_host(err, "TypeError", "can't multiply sequence by non-int of type 'float'");
+    return size <= PDL_MAX_RANGE_ITEMS ||
+           pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
+                       PDL_MAX_RANGE_ITEMS);
+}
+
 bool pdl_f_batch(PDL_ARGS) {
-    int64_t size = -1; /* with a value that is no integer, all items are in one list */
-    if (pdl_is_int(argv[1]) || pdl_is_bool(argv[1])) (void)pdl_int_get(argv[1], &size);
+    int64_t size = batch_size(argv[1]);
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
     size_t n = pdl_list_len(items), from = 0;
@@ -115,11 +138,10 @@ bool pdl_f_batch(PDL_ARGS) {
         tail = pdl_list_push(tail, pdl_keep(pdl_list_at(items, i)));
     }
     pdl_drop(items);
-    if (n && pdl_given(argv[2]) && size > PDL_MAX_RANGE_ITEMS) {
+    if (n && pdl_given(argv[2]) && !can_fill(argv[1], pdl_list_len(tail), size, err)) {
         pdl_drop(r);
         pdl_drop(tail);
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
-                           PDL_MAX_RANGE_ITEMS);
+        return false;
     }
     if (n && pdl_given(argv[2]))
         while ((int64_t)pdl_list_len(tail) < size && pdl_walk_may_continue_at(pdl_list_len(tail)))
