@@ -282,7 +282,7 @@ static const pdl_native natives[] = {
      "The first JSON object in a text that has keys of these types: {value, start, end}, or null.",
      "find_object", PDL_NS_DEF, "any, any -> any"},
     {"pdl_find_tool", pdl_g_find_tool, "tool_call, tools", 2, 2, 0,
-     "What a tool call asks for: {run, name, arguments, id, bare}.", "find_tool", PDL_NS_DEF,
+     "What a tool call asks for: {run, name, arguments, how}.", "find_tool", PDL_NS_DEF,
      "any, any -> any"},
     {"pdl_http_next", pdl_g_http_next, "request, reply, left", 3, 3, PDL_N_LABELS,
      "The request to which an answer redirects, or null.", "http_next", PDL_NS_DEF,
