@@ -237,6 +237,11 @@ def test_no_answer():
         (t.folder / "n.jsonl").write_text('{"question": "q1", "answer": "42"}\n' + row + "\n")
         code, out, err = t.run("p.pdl", "--input", "n.jsonl", "--expect", "answer", word="eval")
         t.check("eval: a number that JSON does not have, in %s" % column, code == 2 and "n.jsonl:2: column '%s': expected a value that JSON has" % column in err and not t.service.asked, err)
+    (t.folder / "nan.pdl").write_text("data: ${ 1e999 - 1e999 }\n")
+    no_json = "the result: expected a value that JSON has, found NaN or an infinite number"
+    for program, args, place in (("nan.pdl", (), ""), ("p.pdl", ("--judge", "nan.pdl"), "the judge failed: ")):
+        code, out, err = t.run(program, "--input", "c.jsonl", "--expect", "answer", *args, word="eval")
+        t.check("eval: a number that JSON does not have, from nan.pdl %s" % place, place + no_json in err, "%s %s" % (out, err))
     for args, right in ((("c.jsonl", "--expect", "answer"), 0), (("a.csv", "--expect", "answer", "--judge", "j.pdl"), 1)):
         code, r, err = evaluate("p.pdl", "--input", *args)
         t.check("eval: an empty answer that is meant: %s" % args[0], code == 0 and r["programs"][0]["right"] == right, "%s %s" % (r, err))

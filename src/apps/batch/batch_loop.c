@@ -180,12 +180,24 @@ static void judge(window *w, const flight *f, const outcome *c) {
     drain(w, &why);
 }
 
+/* Checks that JSON can hold a result: NaN and infinite numbers are an error. */
+static bool is_result_json(pdl_vref result, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err why = {0};
+    bool ok = pdl_json_write(result, PDL_JSON_LOOSE, 0, &text, &why);
+    if (!ok && why.kind == PDL_E_type && pdl_str_is(pdl_str_of(why.py_class), "ValueError"))
+        pdl_err_set(err, why.kind, (pdl_loc){0}, "the result: " PDL_ROWS_NOT_JSON);
+    else if (!ok)
+        pdl_err_move(err, &why);
+    pdl_err_fini(&why);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
 /* Appends a row whose columns may have numbers that JSON does not have. A result with such a number
  * is an error. */
 static bool put_with_nan(const flight *f, const outcome *c, pdl_buf *json, pdl_err *err) {
-    pdl_buf result = PDL_BUF_INIT(PDL_MAX_TEXT);
-    bool ok = c->kind || pdl_json_write(c->result, PDL_JSON_LOOSE, 0, &result, err);
-    pdl_buf_fini(&result);
+    bool ok = c->kind || is_result_json(c->result, err);
     pdl_buf_clear(json);
     return ok && put_output(f, c, PDL_JSON_NAN, json, err);
 }

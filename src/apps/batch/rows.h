@@ -14,6 +14,9 @@
 #include "base/buf.h"
 #include "value/val.h"
 
+/* Messages end with these words when a value is not finite, so that JSON cannot hold it. */
+#define PDL_ROWS_NOT_JSON "expected a value that JSON has, found NaN or an infinite number"
+
 /* X(id, name, doc)   The formats of tables. */
 #define PDL_TABLE_FORMS(X)                                                                         \
     X(jsonl, "jsonl", "one JSON object a line")                                                    \

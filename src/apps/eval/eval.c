@@ -161,9 +161,7 @@ static void refuse_row(const pdl_rowset *r, const pdl_row *row, const pdl_err *w
     pdl_rows_put_place(r, row, &place);
     if (column.n) pdl_buf_putf(&place, ": column '%.*s'", PDL_FMT(column));
     if (why->kind == PDL_E_type)
-        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                    "%s: expected a value that JSON has, found NaN or an infinite number",
-                    pdl_buf_z(&place));
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: " PDL_ROWS_NOT_JSON, pdl_buf_z(&place));
     else
         pdl_err_set(err, why->kind, (pdl_loc){0}, "%s: %s", pdl_buf_z(&place), why->msg);
     pdl_buf_fini(&place);
