@@ -98,7 +98,8 @@ typedef struct pdl_check_watch {
     /* Called for a name that is read. def is NULL when nothing defines it, or when its definition
      * is unknown. */
     void (*use)(void *user, pdl_str name, pdl_loc at, const pdl_name_def *def);
-    /* before is called with the names before a block, and after with the type of its result. */
+    /* `before` is called with the names that are in scope before a block, and `after` with the type
+     * of the block's result. */
     void (*before)(void *user, const pdl_block *b, pdl_scope_view *scope);
     void (*after)(void *user, const pdl_block *b, pdl_scope_view *scope, const pdl_ty *result);
 } pdl_check_watch;
@@ -115,7 +116,8 @@ typedef struct pdl_check_models {
      * that may be meant. */
     bool (*parameter)(void *user, pdl_str model, pdl_str name, pdl_str *near);
     /* Finds the values that the parameter accepts. *type is number, integer, boolean, or empty, and
-     * *takes has bounds or types as in model/catalog.h. Returns false when they are unknown. */
+     * *takes has bounds or types as in model/catalog.h. Returns false when the values are
+     * unknown. */
     bool (*takes)(pdl_str name, pdl_str *type, pdl_str *takes);
     /* Returns false when the key of the provider is not set; its name is appended to text. When the
      * function is NULL, keys are not checked. */

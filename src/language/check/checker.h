@@ -173,8 +173,8 @@ void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model,
                            const pdl_ty *t);
 
 /* pdl_checker_messages checks messages. pdl_checker_sent checks a parameter that services get
- * unchanged (sent_objects.c). n and tree may be NULL. Returns false when a wrong type was
- * reported. */
+ * unchanged (sent_objects.c). n and tree may be NULL. pdl_checker_sent returns false when it
+ * reported a wrong type. */
 void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc);
 bool pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
                       const pdl_node *n, pdl_loc loc);

@@ -13,9 +13,9 @@
 /* Sets blanks and lines (layout.c). The tree must have no notes. */
 void pdl_fmt_layout(const pdl_ytree *t, const pdl_format_options *o, pdl_buf *out);
 
-/* Puts one blank at both ends inside of each `${ }` of the texts that p evaluates (spacing.c). The
- * tree is that of the same text. `loose` has a place for each node of the tree; the function sets
- * the places of the nodes that it changes. */
+/* Puts one blank at both ends inside of each `${ }` of the texts that p evaluates (spacing.c). t is
+ * the tree of the same text. `loose` has an item for each node of t; the function sets the items of
+ * the nodes that it changes. */
 void pdl_fmt_spacing(const pdl_program *p, const pdl_ytree *t, const pdl_format_options *o,
                      bool *loose, pdl_buf *out);
 

@@ -24,8 +24,8 @@ typedef enum {
 } pdl_block_kind;
 
 /* The forms of fields: field_types.def has a row for each. The row names the C type of the member,
- * the functions that walk and dump it, and the facts that an editor needs. A form without the
- * functions that its row names does not compile, so no switch over forms can lack one. */
+ * the functions that walk and dump it, and the facts that an editor needs. libpdl does not compile
+ * without the functions that a row names, so no form can be forgotten. */
 typedef enum {
 #define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) PDL_FT_##name,
 #include "lang/field_types.def"
@@ -37,9 +37,9 @@ typedef enum {
  * a new kind with such fields needs no code in the compiler and in the check. */
 
 /* Says what a field contains, for code that only has to find the trees and blocks in it. CONSTANT:
- * nothing that is evaluated. TREE: one tree. BLOCK and BLOCKS: one block, and a list or mapping of
- * blocks. CASES: cases, which have blocks. EXPECTATIONS: expectations, whose feedback may be a
- * block. PARTS: other parts, some of which are trees or types (lang/walk.h visits them). */
+ * nothing that is evaluated. TREE: one tree. BLOCK: one block. BLOCKS: a list or mapping of blocks.
+ * CASES: cases, which have blocks. EXPECTATIONS: expectations, whose feedback may be a block.
+ * PARTS: other parts, some of which are trees or types (lang/walk.h visits them). */
 typedef enum {
     PDL_HOLDS_CONSTANT,
     PDL_HOLDS_TREE,
@@ -142,8 +142,8 @@ static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
     assert(f->kind < 0 || f->kind == (int)b->kind);
     return (f->in_rare ? (const char *)b->rare : (const char *)b) + f->offset;
 }
-/* Returns the field of a kind by its key. The field is one of the kind's or a common field;
- * `context` is found only where it is allowed. Returns NULL when no field has the key. */
+/* Returns the field of a kind by its key. It is a field of this kind or a common field. `context`
+ * is found only for kinds that may have it. Returns NULL when no field has the key. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);
 
 /* pdl_block_name returns the name of a kind: "text", "scalar", ... pdl_block_trace_name returns its

@@ -41,7 +41,8 @@ static void put_cell(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Writes a row. The names of stdlib's natives have a prefix by which its program finds them. */
+/* Writes a row. The names of stdlib's natives begin with pdl_, which the page replaces by
+ * `stdlib.`. */
 static void put_row(const pdl_native *row, pdl_buf *out) {
     pdl_str name = pdl_str_of(row->name), prefix = PDL_STR("pdl_");
     bool is_stdlib = pdl_str_starts(name, prefix);

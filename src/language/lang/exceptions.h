@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 
-/* Returns the class from which a class derives, and "" for the first class. Returns NULL for an
+/* Returns the class from which a class derives, and "" for BaseException. Returns NULL for an
  * unknown class. */
 const char *pdl_exception_base(pdl_str name);
 /* Returns true when `retry.exceptions` can have this name. */

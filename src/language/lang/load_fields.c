@@ -292,7 +292,7 @@ LOAD_AS(PROFILE, const pdl_node *, pdl_loader_profile(e->l, e->pair))
 LOAD(CONTRIBUTE) { pdl_loader_contribute(e->l, e->pair, e->at); }
 LOAD_AS(PARSER, const pdl_parser_field *, pdl_loader_parser(e->l, e->pair))
 
-/* Reads a block. Each level of nesting has a frame of one of these functions. */
+/* Reads a block. Each level of nested blocks has a stack frame of one of the functions load_*. */
 LOAD(BLOCK) {
     if (e->f->need == PDL_NEED_OPT && pdl_node_is_null(e->n)) return;
     *(const pdl_block **)e->at =

@@ -145,8 +145,8 @@ const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
 const pdl_type *pdl_loader_type(pdl_loader *l, const pdl_pair *pair);
 
-/* The next functions read classes of evaluated values (spec syntax 2.2) for PDL_FT_X*. With
- * null_ok, null is read as NULL. */
+/* The next functions read values of the fields PDL_FT_X*, which may be expressions (spec syntax
+ * 2.2). With null_ok, they return NULL for null. */
 const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);

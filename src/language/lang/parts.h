@@ -60,7 +60,7 @@ typedef struct pdl_tree {
     pdl_loc loc;
     union {
         pdl_val value;        /* used by CONST, also for plain strings; owned by the program */
-        const pdl_expr *text; /* used by EXPR: call pdl_tree_expr, except for the source */
+        const pdl_expr *text; /* used by EXPR; pdl_tree_expr reads it when it is first needed */
         struct {
             const struct pdl_tree **items; /* LIST, MAP */
             const struct pdl_tree **keys;  /* used by MAP; each key is a CONST or an EXPR */

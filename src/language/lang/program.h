@@ -34,8 +34,8 @@ typedef struct pdl_diag {
     bool reference_only;
     bool certain;     /* an error on every path through the program */
     bool fix_is_sure; /* no other edit is right: `pdl check --fix` makes these edits */
-    /* The reference reports only that the file does not respect the schema. This line comes after
-     * the list of problems. */
+    /* The reference reports this problem only as "does not respect the schema". pdl_program_errors
+     * prints a line with these words after the list of problems. */
     bool general;
     /* The problem follows from a misspelt key, which is reported as well. A run prints both, as the
      * reference does; `pdl check` and editors print only the cause. */

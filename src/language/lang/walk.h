@@ -7,7 +7,7 @@
 
 #include "lang/program.h"
 
-/* The functions may be NULL. key is the field's key, or "" inside of lists whose items have no
+/* Each function may be NULL. key is the field's key, or "" inside of lists whose items have no
  * keys. */
 typedef struct pdl_walk {
     void *user;

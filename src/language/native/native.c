@@ -43,7 +43,7 @@ const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
     return NULL;
 }
 
-enum { MAX_NEAR = 80 }; /* a number that is larger than the number of rows of the longest table */
+enum { MAX_NEAR = 80 }; /* larger than the number of rows of the longest table */
 
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name) {
     pdl_str names[MAX_NEAR];

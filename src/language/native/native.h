@@ -88,10 +88,11 @@ typedef struct pdl_native {
     /* Types of the parameters in their order, and of the result: "iterable, any -> string". A type
      * is any, null, boolean, integer, float, number, string, list, tuple, object, range, undefined,
      * sized (has a length), iterable, or several of these with | between them. A parameter has a
-     * type only if values of all other types fail; further parameters are any. A result may also be
-     * one of these: "item" is the type of the items of the first argument, "same" is the type of
-     * the first argument, "[T]" is a list of T, and "arg1" and "arg2" are the types of the
-     * arguments with these numbers, if they are given. The checker reads the types of calls here.
+     * type only if values of all other types fail; any other parameter has the type any. A result
+     * may also be one of these: "item" is the type of the items of the first argument, "same" is
+     * the type of the first argument, "[T]" is a list of T, and "arg1" and "arg2" are the types of
+     * the arguments with these numbers, if they are given. The checker reads the types of calls
+     * here.
      */
     const char *type;
 } pdl_native;
@@ -170,7 +171,7 @@ typedef struct pdl_call_args {
     const pdl_str *kw_names; /* the names of the keyword arguments, or NULL */
     const pdl_val *kw;       /* their values */
     size_t n_kw;
-    pdl_label of_names; /* labels of the names that are from a dict (**d) */
+    pdl_label of_names; /* labels of the keyword names that come from a dict (**d) */
 } pdl_call_args;
 
 /* Binds the arguments to the row's parameters and calls its function. Errors are in the words of

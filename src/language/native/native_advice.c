@@ -25,7 +25,7 @@ typedef struct other_word {
     const char *word, *here;
 } other_word;
 
-/* The filters for words of other languages. `here` is the filter. */
+/* Words of other languages that mean a filter. `here` is the name of this filter in PDL. */
 static const other_word filters[] = {
     {"uppercase", "upper"},   {"upcase", "upper"},          {"toUpperCase", "upper"},
     {"lowercase", "lower"},   {"downcase", "lower"},        {"toLowerCase", "lower"},

@@ -38,8 +38,8 @@
 
 #define PDL_N_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A flag of handles besides those of val.h: the value is a tuple of groupby, which has the
- * attributes `grouper` and `list`.
+/* A flag of values, in addition to the flags in val.h. The value is a tuple that groupby made, and
+ * has the attributes `grouper` and `list`.
  */
 enum { PDL_F_GROUP = 128 };
 
@@ -128,7 +128,8 @@ static inline bool pdl_is_seq(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, P
 /* Makes a text of the content of b. The text is safe if `like` is a safe string. Ends b. Error:
  * limit. */
 PDL_MUST bool pdl_text_like(pdl_buf *b, pdl_vref like, pdl_val *out, pdl_err *err);
-/* Makes a piece of the string `like`. The piece is safe when `like` is safe. */
+/* Makes a string of s, which is a piece of the string `like`. The result is safe when `like` is
+ * safe, and has its labels. */
 pdl_val pdl_piece_like(pdl_str s, pdl_vref like);
 bool pdl_is_ascii(pdl_vref s); /* each code point has one byte */
 
@@ -146,7 +147,7 @@ typedef struct pdl_getter {
 void pdl_getter_init(pdl_getter *g, pdl_vref attribute, bool multi, bool fold);
 void pdl_getter_fini(pdl_getter *g);
 PDL_MUST bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err);
-/* Gets the results for each item, as a list. */
+/* Stores in *out the list of the results of pdl_getter_get for all items. */
 PDL_MUST bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err);
 
 /* Orders the indices of a list by `keys`, a list of the same length. The order is stable. idx has
@@ -214,7 +215,7 @@ PDL_MUST bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pd
  * the flag '#'. */
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out);
 /* Writes a short result with a fixed number of decimals to out. Returns its length. Returns 0 when
- * the result is not short, for all types but f and F, and with alt. */
+ * the result is not short, when type is not f or F, or when alt is set. */
 size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]);
 
 #endif

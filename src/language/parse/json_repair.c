@@ -45,8 +45,8 @@ typedef struct {
     PDL_VEC(box) open;
     size_t key_start; /* offset of the last key */
     bool again; /* a key was repeated: the next item of the list is a dict that begins with it */
-    /* No key begins between these offsets, so that empty braces are not searched again
-     * and again. */
+    /* No key begins between these offsets. They are kept so that empty braces are not searched
+     * again and again. */
     size_t barren, barren_to;
     size_t looked; /* number of characters that were searched for the ends of parentheses */
     bool tried;    /* the strict reader was tried, which is done at one container only */
@@ -247,8 +247,8 @@ static bool has_colon(pdl_str text) {
     return false;
 }
 
-/* Begins to read braces again that hold text and no members, as a list in the wrong brackets. The
- * cursor is at the end of the braces. Returns false when they are a dict. */
+/* When the braces hold text and no members, begins to read them again as a list in the wrong
+ * brackets. The cursor is at the end of the braces. Returns false when the braces are a dict. */
 static bool reread_as_list(reader *r) {
     box *b = top(r);
     pdl_rp *p = &r->rp;

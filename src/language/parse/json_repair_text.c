@@ -217,7 +217,7 @@ static bool read_escape(token *t) {
     } else if (quote) {
         pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos + 1, r->pos + 1 + quote));
         r->pos += 1 + quote;
-    } else if (c == '\\') { /* one backslash is left of several; a quote after them replaces it */
+    } else if (c == '\\') { /* several backslashes become one, which a quote after them replaces */
         pdl_buf_putc(&r->text, '\\');
         r->pos += 2;
         for (size_t n; ends_with(&r->text, PDL_STR("\\")); r->pos += n) {

@@ -61,7 +61,7 @@ struct pdl_node {
     /* For MAP: a key was written twice. pairs[n] is then the first repetition. It has the second
      * key as its key, and the first key as its value. */
     bool repeats : 1;
-    bool counted : 1;    /* for SCALAR: a string value contains the text (pdl_node_value) */
+    bool counted : 1;    /* for SCALAR: `text` is inside of a string value */
     uint32_t start, end; /* offsets of bytes in src */
     uint32_t n;          /* number of items or pairs; 0 for a scalar */
     const pdl_source *src;

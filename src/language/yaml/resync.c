@@ -243,9 +243,9 @@ static const char *find_line(const pdl_yreader *r, const char *line, size_t *kee
     return NULL;
 }
 
-/* Returns where the search for a line begins. It begins at the line of the error if the error is at
- * its start, and at the next line otherwise. It never begins at a line where reading continued
- * before, and never before the tokens that were used. */
+/* Returns where the search for a line begins. The search begins at the line of the error if the
+ * error is at the first character of this line, and at the next line otherwise. It never begins at
+ * a line where reading continued before, and never before the tokens that were used. */
 static const char *first_line(pdl_yreader *r, uint32_t off) {
     pdl_yscan *s = &r->scan;
     pdl_yrecovery *rec = r->recovery;

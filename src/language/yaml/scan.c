@@ -204,8 +204,8 @@ PDL_COLD static bool fail_required(pdl_yscan *s, const pdl_ykey *k) {
     return pdl_yfail(s, s->pos, "could not find expected ':'");
 }
 
-/* Returns true when more than LONGEST_KEY characters are between the key and here. Byte order
- * marks, which columns leave out, are characters. */
+/* Returns true when more than LONGEST_KEY characters are between the key and here. Byte order marks
+ * count as characters here, although they have no column. */
 static bool is_too_long(pdl_yscan *s, const pdl_ykey *k) {
     size_t n = (size_t)(s->pos - s->text) - k->start;
     if (n <= LONGEST_KEY || n > 4 * LONGEST_KEY) return n > LONGEST_KEY;

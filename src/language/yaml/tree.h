@@ -105,8 +105,8 @@ typedef struct pdl_ytree {
 /* Never fails. Text that is nested deeper than PDL_MAX_YAML_DEPTH is skipped, with a note. */
 const pdl_ytree *pdl_ytree_read(pdl_arena *a, const pdl_source *src);
 
-/* Reads the text again, with the same recovery, and makes the nodes that a run would use. These
- * show what a broken program means, as far as it can be read. Returns NULL when the values
+/* Reads the text again, with the same recovery, and makes the nodes that a run would use. The nodes
+ * show what a broken program means, as far as the text can be read. Returns NULL when the values
  * cannot be constructed (an undefined alias, an unknown tag); err has the reason. The caller
  * releases err. */
 PDL_MUST const pdl_node *pdl_ytree_load(pdl_arena *a, const pdl_source *src, pdl_err *err);

@@ -16,13 +16,13 @@
 PDL_MUST bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out,
                               pdl_err *err);
 
-/* Reads src as one document. For an empty document, the type of *out is PDL_NT_NULL. Aliases share
- * nodes (a node may have several parents); their total expansion is counted and limited
- * (PDL_MAX_YAML_NODES), as is the depth (PDL_MAX_YAML_DEPTH); an alias to an enclosing node is an
- * error. Merge keys are applied. A duplicate key keeps its first position and gets the last value.
- * Error: PDL_E_syntax at the problem's place; msg is PyYAML's problem text ("mapping values are not
- * allowed here"), py_class its class ("ScannerError", "ParserError", "ComposerError",
- * "ConstructorError", "ReaderError", "ValueError"). */
+/* Reads src as one document. For an empty document, the type of *out is PDL_NT_NULL. An alias is
+ * the node that it names, so a node may have several parents. The depth is limited
+ * (PDL_MAX_YAML_DEPTH), and so is the number of nodes with aliases expanded (PDL_MAX_YAML_NODES).
+ * An alias of a node around it is an error. Merge keys are applied. A duplicate key keeps its first
+ * position and gets the last value. Error: PDL_E_syntax at the problem's place; msg is PyYAML's
+ * problem text ("mapping values are not allowed here"), py_class its class ("ScannerError",
+ * "ParserError", "ComposerError", "ConstructorError", "ReaderError", "ValueError"). */
 PDL_MUST bool pdl_yaml_load(pdl_arena *a, const pdl_source *src, const pdl_node **out,
                             pdl_err *err);
 
@@ -37,8 +37,8 @@ PDL_MUST bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *
  * and *column (1-based, 0 unknown; may be NULL) are its position in the text. */
 PDL_MUST bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
                             pdl_err *err);
-/* Works as pdl_yaml_read, with keys as they are written, for data files, --data and files of tests:
- * what a user writes there is compared with a program, whose keys also stay as they are written. */
+/* Works as pdl_yaml_read, but a key that is a word (no, on, true) becomes the text that is written,
+ * as in programs. Used for data files, --data and files of tests. */
 PDL_MUST bool pdl_yaml_read_written(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
                                     pdl_err *err);
 

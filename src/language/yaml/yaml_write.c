@@ -25,7 +25,7 @@ typedef struct writer {
     pdl_buf *out;
     unsigned depth;
     size_t start;    /* where the value begins in out */
-    size_t check_at; /* length of out at which room and cancellation are checked */
+    size_t check_at; /* when out is longer than this, check_room is called */
 } writer;
 
 static void pad(writer *w, size_t n) {

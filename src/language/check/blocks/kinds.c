@@ -89,7 +89,7 @@ enum {
                PDL_TY_RANGE | PDL_TY_OTHER | PDL_TY_UNDEFINED
 };
 
-/* Returns true for "1-3". */
+/* Returns true for two numbers with a dash between them, such as "1-3". */
 static bool is_span(pdl_str s) {
     size_t digits = 0, dash = PDL_NOT_FOUND;
     for (size_t i = 0; i < s.n; i++) {

@@ -240,7 +240,8 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     pdl_checker_hint(c, d, "quote it to get text");
 }
 
-/* Returns true when b may give text that nothing uses if another block follows in the list. */
+/* Returns true when b may give a text that it stores in no variable. In a list, such a text is lost
+ * when another block follows b. */
 static bool is_text(const pdl_block *b) {
     const pdl_tree *t = b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value
                         : b->kind == PDL_BLOCK_data ? PDL_AS(data, b)->data

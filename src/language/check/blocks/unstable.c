@@ -45,7 +45,8 @@ static bool is_text(pdl_checker *c, const pdl_xnode *x) {
     return x->kind == PDL_X_NAME && pdl_checker_name_is(c, x->u.name, PDL_NAME_IS_WRITTEN);
 }
 
-/* Finds the parts that change. Returns true when words of the program follow the first one. */
+/* Finds the parts that change. Returns true when a text of the program follows the first of these
+ * parts. */
 static bool find_changing(struct changing_part *p, const pdl_xlist *parts) {
     bool followed = false;
     for (uint32_t i = 0; i < parts->n; i++) {

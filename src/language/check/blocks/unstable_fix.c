@@ -25,7 +25,8 @@ typedef struct sentence {
     size_t from, to, next;
 } sentence;
 
-/* Returns true for a byte of the text itself. The caller asks in ascending order. */
+/* Returns true when the byte at `at` is not a part of an expression or statement. Each call must
+ * have a larger `at` than the call before it. */
 static bool is_literal(prompt *p, size_t at) {
     while (p->part < p->parts->n && p->parts->p[p->part]->end <= at) p->part++;
     if (p->part == p->parts->n) return false;

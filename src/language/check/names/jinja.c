@@ -69,7 +69,7 @@ static void define_tests(void *user, const pdl_xnode *x) {
 
 /* --- statements ------------------------------------------------------------------------------- */
 
-/* Infers a part that may not be executed. */
+/* Infers a part that a run may skip. */
 static void infer_unsure(pdl_infer *in, const pdl_xnode *x) {
     bool sure = in->c->sure;
     in->c->sure = false;

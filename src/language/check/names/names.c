@@ -243,9 +243,9 @@ typedef struct need {
     pdl_str name;
     struct {
         uint32_t start, end;
-    } part[32]; /* the parts that may not be evaluated, or that accept a name without a value */
+    } part[32]; /* parts that a run may skip, or that accept a name without a value */
     uint32_t n;
-    bool found; /* the name is read outside of these parts */
+    bool found; /* the name is read outside of the parts in `part` */
 } need;
 
 static void add_part(need *d, const pdl_xnode *x) {

@@ -1,7 +1,7 @@
 /* fix.c -- pdl_program_fix, which applies the edits of diagnostics to the bytes of a file. Places
  * count bytes of the source, which has LF line ends and no byte order mark, while the file may have
- * CR LF and such a mark. So a cursor walks through the bytes and the source at the same time, edit
- * by edit.
+ * CR LF line ends and a byte order mark. So a cursor walks through the bytes and the source at the
+ * same time, edit by edit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

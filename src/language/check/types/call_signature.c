@@ -65,7 +65,7 @@ static uint32_t accepted(pdl_str type) {
 
 enum { MAX_RESULTS = 2, N_KEPT = 64 };
 
-/* The meaning of the word for a result. */
+/* The forms of the type of a result (column `type`). */
 typedef enum { R_KINDS, R_ITEM, R_SAME, R_ARG1, R_ARG2 } result_word;
 
 typedef struct result_part {
@@ -86,7 +86,7 @@ typedef struct signature {
     result_part results[MAX_RESULTS];
 } signature;
 
-/* Reads the word for a result. The kinds of a result are exact: a parameter that accepts an integer
+/* Reads the type of a result. The kinds of a result are exact: a parameter that accepts an integer
  * also accepts true, but an integer result is never true. */
 static result_part read_result(pdl_str word) {
     static const struct {

@@ -1,8 +1,9 @@
 /* constants.h -- computes operators and calls whose operands are known, with the code that a run
  * uses. Private to check. Some failures cannot be expressed by the tables of types (`"%d" % "a"`,
- * `[1, "a"] | sort`, `range(1, 5, 0)`). These operations fail in the check as they would fail in
- * the run, with the same words. The result of an operation that succeeds is known to the rest of
- * the check. Large operands are not computed, so that a check of a hostile program stays short.
+ * `[1, "a"] | sort`, `range(1, 5, 0)`). So the check computes such an operation, which then fails
+ * with the words that a run would print. The result of an operation that succeeds is known to the
+ * rest of the check. Large operands are not computed, so that a check of a hostile program stays
+ * short.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

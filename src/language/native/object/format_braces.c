@@ -25,7 +25,7 @@ typedef struct {
 /* A field as written. */
 typedef struct {
     pdl_str name, spec;
-    uint32_t conversion; /* 0 when there is none */
+    uint32_t conversion; /* the code point after `!`; 0 when the field has no `!` */
     bool nested;         /* the spec has braces */
 } field;
 

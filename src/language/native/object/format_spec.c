@@ -136,7 +136,7 @@ static bool unknown_code(const spec *f, pdl_vref x, pdl_err *err) {
 
 /* The parts of a number: sign, prefix, the digits before the point, and the rest. */
 typedef struct {
-    char sign; /* 0 when there is none */
+    char sign; /* 0 when the number has no sign */
     pdl_str prefix, digits, rest;
 } parts;
 

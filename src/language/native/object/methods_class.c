@@ -36,8 +36,8 @@ static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     return any;
 }
 
-/* Returns true for a text in title case that has a letter with case. An upper or title case letter
- * must not directly follow a letter with case, and a lower case letter must. */
+/* Returns true for a text in title case that has a letter with case. A lower case letter must
+ * directly follow a letter with case. An upper or title case letter must not. */
 static bool in_title(pdl_vref v) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;

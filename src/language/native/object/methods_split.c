@@ -23,8 +23,8 @@ typedef struct {
     pdl_err *err;
 } pieces;
 
-/* Checks the limit for lists. From PDL_CANCEL_EVERY parts on, also checks each time that their
- * number has doubled whether the memory has room for as many again. */
+/* Checks the limit for lists. From PDL_CANCEL_EVERY parts on, each time n has doubled, also checks
+ * whether the memory has room for n more parts. */
 static bool may_grow(size_t n, pdl_err *err) {
     size_t each = sizeof(pdl_val) * 2 + sizeof(pdl_strobj) + 16;
     if (n >= PDL_MAX_RANGE_ITEMS)

@@ -230,7 +230,7 @@ static int expression(arith_reader *r);
 static const struct {
     const char *text;
     int level;
-    char op; /* 0 when it is refused */
+    char op; /* 0 when the operator is refused */
     const char *why;
 } operators[] = {
     {"==", 1, 0, UNSUPPORTED},

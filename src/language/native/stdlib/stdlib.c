@@ -115,8 +115,8 @@ static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *
     return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
 }
 
-/* Computes the logarithm of the share that `true` has in the weight of both words. When own is set,
- * computes the share of the given answer instead. */
+/* Computes log(p_true / (p_true + p_false)), where p_true and p_false are the probabilities of the
+ * words `true` and `false`. When own is set and the answer is `false`, p_false is the dividend. */
 static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choices, message, content, top;
     if (!member_list(response, "choices", &choices, err)) return false;

@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
     pdl_map ids;          /* maps a word to its number plus one */
-    PDL_VEC(uint32_t) df; /* the number of texts that contain a word, by the number of the word */
+    PDL_VEC(uint32_t) df; /* df[i] texts contain the word with the number i */
     PDL_VEC(double) idf;
 } vocabulary;
 

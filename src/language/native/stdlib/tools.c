@@ -43,8 +43,8 @@ static pdl_val with_others(const pdl_native_env *env, pdl_val d) {
     return d;
 }
 
-/* Returns the named variables that exist, because a parameter without a value is not sent. Adds the
- * arguments of with_others. */
+/* Returns the variables of `names` that have a value, because a parameter without a value is not
+ * sent. Adds the arguments of with_others. */
 static bool given_variables(const pdl_native_env *env, pdl_vref names, pdl_val *out, pdl_err *err) {
     if (!env->variable) return pdl_err_host(err, "RuntimeError", "there are no variables here");
     pdl_val d = pdl_dict_new(pdl_list_len(names));

@@ -61,7 +61,8 @@ static bool t_sequence(PDL_ARGS) {
 }
 
 /* Returns true when two values are the same object. Equal integers of 64 bits, equal strings that
- * are not marked as safe, and empty tuples count as the same object. Two floats never do. */
+ * are not marked as safe, and empty tuples count as the same object. Two floats never count as the
+ * same object. */
 static bool t_sameas(PDL_ARGS) {
     pdl_vref a = argv[0], b = argv[1];
     pdl_tag t = pdl_tag_of(a);
