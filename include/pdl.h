@@ -211,8 +211,8 @@ PDL_API pdl_origins pdl_value_origins(const pdl_value *v);
  * from `from`. Returns false when an argument is NULL. */
 PDL_API bool pdl_value_add_origins(pdl_value *v, const pdl_value *from);
 /* Does the same for a value `from` of another engine, `source`, before v becomes an input of a task
- * of `engine`. Labels that policies have defined keep their names. When another thread uses the
- * engine `source`, it must be NULL here; labels of policies are then left out. */
+ * of `engine`. Labels that policies have defined keep their names. When another thread uses that
+ * engine, pass NULL as `source`; labels of policies are then left out. */
 PDL_API bool pdl_engine_add_origins(pdl_engine *engine, pdl_value *v, const pdl_engine *source,
                                     const pdl_value *from);
 
@@ -527,7 +527,7 @@ typedef struct pdl_task_durable {
     bool rebuild;
     /* with `resume`: a request that differs from the recorded one ends the run with an error */
     bool changed_fails;
-    bool take_over; /* resume: the run continues even when another process may still own it */
+    bool take_over; /* with `resume`: ignores that another process may own the run */
     /* With `resume`: what happens to actions that began and were not finished. The actions at the
      * places in `again` are executed again; the place "all" means every place. An entry
      * "PLACE=JSON" of `skip` gives the action at PLACE the result JSON. */
@@ -568,7 +568,7 @@ typedef struct pdl_task_options {
     double max_rps; /* maximum number of requests to models in a second */
     double max_tokens_per_minute;
     /* Called once, with `user`, when the task has ended. The step, wait or cancel that notices the
-     * end calls it. It may read the result of the task, and may free the task. */
+     * end calls the function, which may read the result of the task, and may free the task. */
     void (*done)(void *user, pdl_task *task);
     /* The task has a separate loop, connections and rates even if options.shared is set. So a
      * callback of another task of the engine may step this task and wait for it; the other task

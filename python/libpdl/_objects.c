@@ -68,7 +68,7 @@ static void item(void *object, const pdl_value *key, pdl_request *r) {
     call_back(get_item, (asked){.bound = object, .a = key, .request = r});
 }
 
-/* Calls fn, which may be NULL. Takes it. */
+/* Calls fn (may be NULL). Takes fn. */
 static void call_with(pdlpy_bound *b, PyObject *fn, const pdl_value *args, const pdl_value *kwargs,
                       pdl_request *r) {
     pdlpy_place place = {b->engine, 0};

@@ -69,20 +69,22 @@ typedef struct pdl_new_durable {
 /* Makes the run of the session durable, before its start. Makes the journal, and writes its first
  * row with the working folder and the keys of the session. The buffer `note` gets a text for the
  * user, or stays empty. Sets *out as soon as the journal exists. The session borrows the journal
- * until it is freed; then the caller closes the journal. The session fills in dir, debug and
- * secrets of `how`. Errors: usage when the file exists, runtime when another run has it, io. */
+ * until it is freed; then the caller closes the journal. The session uses its own dir, debug and
+ * secrets in place of those of n->how. Errors: usage when the file exists, runtime when another run
+ * has it, io. */
 PDL_MUST bool pdl_session_begin_durable(pdl_session *s, const pdl_new_durable *n, pdl_durable **out,
                                         pdl_buf *note, pdl_err *err);
 /* Makes the run of the session continue the run in an open journal. Called before the start. The
  * run gets the recorded variables; those in `given` (may be absent) replace recorded ones. *inputs
  * has all of them, and the caller drops it after the session. Calls pdl_durable_prepare, which may
- * refuse to continue the run. d and `how` are as in pdl_session_begin_durable. Errors: config,
- * replay, io, runtime when the user must say what happens to actions without an end. */
+ * refuse to continue the run. d is borrowed like the journal of pdl_session_begin_durable, and
+ * `how` is used like n->how there. Errors: config, replay, io, runtime when the user must say what
+ * happens to actions without an end. */
 PDL_MUST bool pdl_session_resume_durable(pdl_session *s, pdl_durable *d,
                                          const pdl_durable_options *how, pdl_vref given,
                                          pdl_val *inputs, pdl_err *err);
 
-/* The output of a durable run. It waits until everything on which it depends is in the file. */
+/* The output of a durable run. It waits until everything on which it depends is in the journal. */
 typedef struct pdl_held_output {
     void *user;
     bool (*waits)(void *user);     /* returns true when output waits */

@@ -75,9 +75,9 @@ typedef struct pdl_session_run_options {
 typedef struct pdl_session_file_options {
     pdl_str record, replay; /* journals */
     pdl_str cache;          /* file of replies that several runs share; a replay does not use it */
-    /* Other files that the run writes and confined code must not see; NULL-terminated. */
+    /* Other files of the run, hidden from confined code: the run writes them. NULL-terminated. */
     const char *const *own;
-    /* Files that the run reads and confined code must not change; NULL-terminated; may be NULL. */
+    /* Files that the run reads; confined code must not change them. NULL-terminated, or NULL. */
     const char *const *inputs;
     bool offline; /* effects are answered only by a durable journal */
 } pdl_session_file_options;

@@ -131,8 +131,8 @@ static void send(merge_world *w, pdl_effect *const *calls, size_t n) {
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Returns the usage of the call at i of n. The first call gets the tokens of the prompt; the tokens
- * of the answers are divided. */
+/* Returns the usage of the call with index i, of n calls. The first call gets the tokens of the
+ * prompt; the tokens of the answers are divided. */
 static pdl_val usage_of(pdl_vref all, size_t i, size_t n) {
     int64_t prompt = 0, answers = 0;
     if (!pdl_is_dict(all)) return pdl_null();

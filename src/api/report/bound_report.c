@@ -23,7 +23,7 @@
 typedef struct run_bound {
     double calls, answer, prompt;
     double with_context; /* number of these calls that also send the context */
-    /* number of words that the block adds to the context, and of words of its result */
+    /* the number of words that the block adds to the context, and the number in its result */
     double context, result;
     /* cost without the context; further cost for each word of the context */
     double cost, context_cost;
@@ -61,7 +61,7 @@ static run_bound of_block(bounding *w, const pdl_block *b);
 /* Multiplies two bounds. Zero times infinity is zero. */
 static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
-/* Returns the bound of a followed by b. */
+/* Returns the bound of two blocks in sequence, the first with the bound a, the second with b. */
 static run_bound then(run_bound a, run_bound b) {
     return (run_bound){
         .calls = a.calls + b.calls,

@@ -57,7 +57,7 @@ typedef struct known_server {
 
 struct checked_file {
     const pdl_program *p;
-    /* the first file of the group, which holds the names for all; it may be this file */
+    /* the first file of the group, which holds the names for the whole group; may be this file */
     struct checked_file *group;
     pdl_map names;       /* name -> origin, in the main program's arena */
     const pdl_block *at; /* the block that first uses the file; NULL for the main file */
@@ -259,7 +259,8 @@ static void judge_alone(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_buf_fini(&m);
 }
 
-/* Judges a use. Rules for any name of the sink count as used when the name is computed. */
+/* Judges a use. When the name of the sink is computed, all rules of the sink count as used, because
+ * each of them may fit. */
 static void judge(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_policies_have_rule(c->policies, u->sink, u->name, c->used);
     judge_alone(c, b, u);

@@ -200,7 +200,7 @@ static struct found_text shortest(const made_texts *m, struct text_search s, siz
     return s.best;
 }
 
-/* Searches the lists and objects that expressions make for the text, beginning with the latest. */
+/* Searches for the text in the lists and objects that expressions make, the latest first. */
 static struct found_text latest(const made_texts *m, struct text_search s) {
     s.in_values = true;
     s.best = (struct found_text){.n = (size_t)-1};

@@ -1,8 +1,8 @@
 /* project_config.c -- finds and reads pdl.toml; see project_config.h.
  *
  * The nearest file is used, in the folder of the program or above it, up to the root of a work tree
- * of git or the home folder. A file that belongs to another user is ignored, because in a folder
- * that everyone may write to such a file could decide where imports come from.
+ * of git or the home folder. A file that belongs to another user is ignored: in a folder to which
+ * everyone may write, such a file could decide where imports come from.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -20,8 +20,8 @@ static pdl_str text_of(const pdl_node *n) {
     return pdl_node_is_str(n) ? n->text : (pdl_str){"", 0};
 }
 
-/* Returns a mapping of the program as a value: scalars that are texts, and mappings and lists of
- * them. */
+/* Returns the node n as a value: a scalar becomes a text ("" if it is not a string), a sequence a
+ * list, and a mapping a dict. */
 static pdl_val value_of(const pdl_node *n, unsigned depth) {
     if (depth > DEEPEST || n->kind == PDL_NODE_SCALAR) return pdl_text(text_of(n));
     if (n->kind == PDL_NODE_SEQ) {

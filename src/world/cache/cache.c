@@ -58,7 +58,7 @@ struct pdl_cache {
     cachefile *file;
     pdl_err problem;                /* the reason why an entry could not be written */
     const pdl_secrets *secrets;     /* texts that are removed from everything stored */
-    const pdl_redaction *redaction; /* values with these labels are not stored; or NULL */
+    const pdl_redaction *redaction; /* calls with values that this covers are not stored; or NULL */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head; /* hits[head..n) wait to be delivered */

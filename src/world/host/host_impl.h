@@ -64,7 +64,7 @@ int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, uns
                   pdl_err *err);
 void pdl_host_newlines(pdl_buf *b);
 host_wait *pdl_host_wait_new(host *h, pdl_effect *e); /* takes e */
-void pdl_host_wait_end(host_wait *s);                 /* the caller owns its effect */
+void pdl_host_wait_end(host_wait *s);                 /* frees s, but not its effect */
 
 void pdl_host_write_file(host *h, pdl_effect *e);
 void pdl_host_write_close_all(host *h);

@@ -21,8 +21,8 @@ typedef struct pdl_mcp_json_repeat {
     pdl_str key;
     size_t first, second; /* offsets of the first and of the second key */
 } pdl_mcp_json_repeat;
-/* Finds a repeated key in the value at `at` and in values inside it, down to the depth `deep`. only
- * is the quoted key that is searched; when it is empty, any key is searched. */
+/* Finds a repeated key in the value at `at` and in values inside it, down to the depth `deep`. When
+ * `only` is not empty, only this key, which has its quotes, is searched. */
 bool pdl_mcp_json_repeats(pdl_str text, size_t at, unsigned deep, pdl_str only,
                           pdl_mcp_json_repeat *out);
 

@@ -41,8 +41,8 @@ typedef struct pdl_model_env {
     const char *(*of_file)(void *user, const char *name);
 } pdl_model_env;
 
-/* Returns true when there is a provider for a model of this name and, with reach, its address
- * and key are set. When it returns false, the reason is appended to why. */
+/* Returns true when there is a provider for a model of this name. When `reach` is set, its address
+ * and key must be set, too. When the result is false, appends the reason to `why`. */
 bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl_buf *why);
 /* Appends the name that was probably meant: the model's name with the most similar prefix of a
  * provider, or PROVIDER/MODEL for PROVIDER:MODEL. Appends nothing when no provider is similar. */

@@ -28,8 +28,8 @@ typedef struct pdl_prefix_facts {
      * seconds when the request asks for a longer time. kept is 0 when the time is unknown; longer
      * is 0 when no request can ask for it. */
     int64_t kept, longer;
-    /* the parameter by which a request asks for the longer of these times; NULL when no request
-     * can */
+    /* the parameter by which a request asks for the time `longer`; NULL when no request can ask for
+     * it */
     const char *how;
 } pdl_prefix_facts;
 

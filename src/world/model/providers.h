@@ -58,8 +58,8 @@ typedef struct pdl_dialect pdl_dialect;
 
 typedef struct pdl_provider {
     const char *prefix;
-    /* The default address; NULL when the user must give one. ${names} is replaced by the first of
-     * these settings that is set; see pdl_setting. */
+    /* The default address; NULL when the user must give one. ${A B} is replaced by the first of the
+     * settings A and B that is set; see pdl_setting. */
     const char *base;
     const char *base_env; /* variables that may hold the address, separated by blanks */
     const char *key_env;  /* variables that may hold the key */
@@ -95,7 +95,7 @@ void pdl_provider_name_env(const struct pdl_provider *p, const char *end, pdl_er
  * setting. Borrowed until the next call. */
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);
 
-/* The provider, address and key of a call. It is empty when all members are zero. Release with
+/* The provider, address and key of a call. A route is empty when all members are zero. Release with
  * pdl_route_fini. */
 typedef struct pdl_route {
     const pdl_provider *provider;

@@ -64,7 +64,8 @@ bool pdl_otlp_ok(const pdl_otlp *o) {
            (!o->sending || o->loop) && (!o->n_batch || o->batch.len);
 }
 
-/* Notifies the user once of what became of traces. what: begins the sentence. */
+/* Notifies the user of what became of traces. Later calls do nothing. what: the beginning of the
+ * sentence. */
 static void note_once(pdl_otlp *o, const char *what, const char *why) {
     pdl_buf b = PDL_BUF;
     if (o->noted || !o->opt.note) return;

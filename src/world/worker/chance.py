@@ -13,8 +13,8 @@ _WAYS = {"random": ("seed", "getstate", "setstate"), _NUMPY: ("seed", "get_state
 
 
 def _way(name, i):
-    """Returns the function of a random generator that seeds it, returns its state, or sets its state. Returns None when
-    the module is not loaded."""
+    """Returns the function that seeds the random generator of the module `name` (i is 0), returns its state (1), or
+    sets its state (2). Returns None when the module is not loaded."""
     return getattr(sys.modules.get(name), _WAYS[name][i], None)
 
 

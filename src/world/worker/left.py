@@ -44,7 +44,7 @@ def _cells(f):
         try:
             yield cell.cell_contents
         except ValueError:
-            pass  # the variable is empty
+            pass  # the closure's variable has no value
 
 
 def _parts_of(o, t, depth, left):

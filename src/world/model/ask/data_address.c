@@ -13,8 +13,8 @@
 
 #include "base/banned.h"
 
-/* The types of parts that have an address or data. The member named like the type is the text, or
- * an object with the text in `key`. */
+/* The types of parts that have an address or data. The member named like the type is the address or
+ * the data as a text, or an object that has this text under `key`. */
 static const struct data_place {
     const char *type, *key, *what; /* `what` names the part in messages */
     bool is_data;                  /* the member `data` has base64 without an address */

@@ -39,7 +39,7 @@ static bool list_has(pdl_vref list, pdl_str name) {
     return false;
 }
 
-/* Converts texts such as "0.5", the result of ${ }, to the number where one is expected. */
+/* Converts a text such as "0.5" or "true", which ${ } may give, to the type of the parameter p. */
 static pdl_val convert(const pdl_param *p, pdl_vref v) {
     int64_t i;
     double d;
@@ -128,8 +128,9 @@ static const pdl_param_rule *find_rule(const pdl_param_rules *rules, pdl_str nam
     return NULL;
 }
 
-/* Returns where a parameter of sampling goes for a model that does not take all of them. The value
- * 1 of temperature and top_p changes nothing, so it is left out. */
+/* Returns where the parameter `name` goes when the model takes only some of temperature, top_p and
+ * top_k (`takes`). A temperature or top_p of 1 changes nothing, so it is left out instead of
+ * refused. */
 static pdl_param_to sampling_to(pdl_sampling takes, pdl_vref given, pdl_str name, pdl_param_to to) {
     bool is_temperature = pdl_str_is(name, "temperature"), is_top_p = pdl_str_is(name, "top_p"),
          is_neutral = (is_temperature || is_top_p) && pdl_params_number(given, name.p, 0) == 1;

@@ -82,8 +82,8 @@ typedef struct pdl_param_rules {
 #define PDL_SAMPLING_RULES(array, to)                                                              \
     (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to, true})
 
-/* Puts the parameters of a into *top and *inner (dicts, taken and returned, also on failure).
- * extra_body and guided_json are left out. Error: unsupported_params. */
+/* Puts the parameters of the call `a` into *top and *inner (dicts, taken and returned, also on
+ * failure). extra_body and guided_json are left out. Error: unsupported_params. */
 PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rules *rules, pdl_val *top,
                                pdl_val *inner, pdl_err *err);
 

@@ -18,8 +18,8 @@ pdl_val pdl_strict_form(pdl_vref schema, bool *nullable);
 /* Returns true when a schema is in the strict form already. */
 bool pdl_strict_is_form(pdl_vref schema);
 
-/* Turns an answer to the strict form (taken) into an answer to the schema: optional properties
- * that are null are removed. */
+/* Turns v, an answer to the strict form, into an answer to the schema: removes optional properties
+ * that are null. Takes v. */
 pdl_val pdl_strict_undo(pdl_val v, pdl_vref schema);
 
 #endif

@@ -26,8 +26,8 @@ pdl_thinking pdl_thinking_of(pdl_str model);
 
 typedef enum pdl_sampling {
     PDL_SAMPLING_ALL,  /* the model takes temperature, top_p and top_k */
-    PDL_SAMPLING_ONE,  /* it refuses temperature and top_p in the same request */
-    PDL_SAMPLING_NONE, /* it refuses all three */
+    PDL_SAMPLING_ONE,  /* the model refuses temperature and top_p in the same request */
+    PDL_SAMPLING_NONE, /* the model refuses temperature, top_p and top_k */
 } pdl_sampling;
 
 pdl_sampling pdl_sampling_of(pdl_str model);
@@ -43,8 +43,8 @@ int64_t pdl_thinking_google_tokens(pdl_vref effort);
  * may have `thinking` and `output_config` from the program. Takes the fields. */
 pdl_val pdl_thinking_put(pdl_thinking form, pdl_vref effort, pdl_val fields);
 
-/* Returns true when a model of Anthropic with these fields thinks, so that no tool can be
- * forced. */
+/* Returns true when a model of Anthropic thinks if the request has these fields; then no tool can
+ * be forced. */
 bool pdl_thinking_is_on(pdl_thinking form, pdl_vref fields);
 
 /* Returns the level of a model of Google; absent for a word without one. */

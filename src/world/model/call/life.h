@@ -22,7 +22,7 @@ bool pdl_call_is_ok(const pdl_call *c);
 /* Writes the request for the current model, and begins to send the request, or to answer it by a
  * mock. */
 void pdl_call_write_request(pdl_call *c);
-/* Sends the written request, with the token when its key is exchanged for one. */
+/* Sends the written request; first gets a token, if the key of the call is exchanged for one. */
 void pdl_call_send(pdl_call *c);
 /* Sends the written request again once it has a rate slot; a poll for a job does not need one. */
 void pdl_call_send_again(pdl_call *c);

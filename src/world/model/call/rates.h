@@ -33,8 +33,9 @@ typedef struct pdl_rate_slot {
 } pdl_rate_slot;
 
 /* Returns true when the request may be sent now. Otherwise returns false, and calls fn of the slot
- * as soon as the request may be sent, from the loop or from the reply of another request. bucket:
- * name of what the service limits (provider, host and key); tokens: an estimate for the request. */
+ * when the request may be sent. This call comes from the loop, or while the reply to another
+ * request is handled. bucket: name of what the service limits (provider, host and key); tokens: an
+ * estimate for the request. */
 bool pdl_rates_enter(pdl_rates *r, pdl_str bucket, double tokens, pdl_rate_slot *p);
 /* Reports that the request was answered or failed. */
 void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply);

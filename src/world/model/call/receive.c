@@ -484,8 +484,8 @@ static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
 }
 
 /* Returns the event that explains why the stream has no answer, owned; or absent. failed: the
- * stream was cut, or has stray text. ended: it has a finish reason, beside which a note is only a
- * note. */
+ * stream was cut, or has stray text. ended: the stream has a finish reason. A mere note explains
+ * only a stream that failed, or an empty one without a finish reason. */
 static pdl_val why_failed(const pdl_call *c, pdl_vref raw, bool failed, bool ended) {
     const pdl_reply_builder *d = &c->stream->builder;
     /* a choice that the builder kept had this error */

@@ -90,7 +90,7 @@ static bool was_sent(pdl_call_state failed) {
 }
 
 /* Returns true when the service does not know the field of the schema, or does not take it beside
- * tools (Gemini); the call is then sent without it (spec providers 15.2). */
+ * tools (Gemini); the call is then sent without the field (spec providers 15.2). */
 static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
     static const char *const names[] = {"response_format",    "json_schema", "guided_json",
                                         "response mime type", "format",      "response_mime_type",

@@ -64,7 +64,7 @@ static unsigned count(const pdl_mark_form *f, pdl_vref body) {
 
 /* --- how long marks are kept ------------------------------------------------------------------ */
 
-/* Returns true for a long mark: it is kept longer than a mark without a time. */
+/* Returns true for a long mark, which the service keeps longer than a mark without a time. */
 static bool is_long(pdl_vref mark) {
     pdl_str ttl = pdl_member_str(mark, "ttl");
     return ttl.n && !pdl_str_is(ttl, "5m");

@@ -119,7 +119,8 @@ typedef struct pdl_mark_form {
  *               error object of the server becomes the builder's error. Error: protocol.
  *   `sign`      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key.
  *               Error: auth.
- *   `by_prompt` no field of the request constrains the answer: a schema is requested in words.
+ *   `by_prompt` is true when no field of the request constrains the answer, so that a schema is
+ *               requested in words.
  *   `embedder`  is NULL when the service embeds no texts.
  *   `pending`   returns true when the reply is an unfinished job, and fills job. NULL: replies are
  *               never jobs.

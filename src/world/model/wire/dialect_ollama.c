@@ -377,8 +377,8 @@ static void end_emulation(pdl_reply_builder *d) {
     pdl_drop(v);
 }
 
-/* Returns true for an object with a member that messages have, and for an empty one. Other objects
- * come from a proxy. */
+/* Returns true for an object with a member that messages have, and for an empty object. Other
+ * objects come from a proxy. */
 static bool is_message(pdl_vref m) {
     static const char *const keys[] = {"role",       "content", "thinking",
                                        "tool_calls", "images",  "reasoning"};

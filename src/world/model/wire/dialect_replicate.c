@@ -130,8 +130,8 @@ static bool pending(const pdl_ask *a, pdl_vref json, pdl_job *job) {
     return job->get.len > 0;
 }
 
-/* Refuses a prediction that did not succeed. The message has the last line of the log, which says
- * why when the answer has no `error`. */
+/* Refuses a prediction that did not succeed. The message ends with the last line of the log, which
+ * often says why. */
 static void refuse(pdl_vref json, pdl_err *err) {
     pdl_vref s = pdl_is_dict(json) ? pdl_dict_getz(json, "status") : pdl_absent();
     pdl_str log = pdl_str_trim(pdl_member_str(json, "logs"));
