@@ -291,7 +291,7 @@ static bool begin_journal(batch *b, pdl_err *err) {
 
 /* --- continuing ------------------------------------------------------------------------------- */
 
-/* Adds up the rows that earlier processes finished, and their usage. A count of the file is left
+/* Adds up the rows that earlier processes finished, and their usage. A count in the journal is left
  * out when it would make a sum larger than INT64_MAX / 4, so that two sums can be added. */
 static bool on_finished(void *user, const pdl_ledger_row *r) {
     batch *b = user;

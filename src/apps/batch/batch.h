@@ -109,7 +109,7 @@ PDL_MUST bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns
 /* The estimated use of a batch, computed from some of its rows. */
 typedef struct pdl_batch_estimate {
     uint64_t rows, looked_at;
-    /* broken is the number of unreadable rows in the whole input, failed the number of examined
+    /* broken is the number of unreadable rows in the whole input; failed is the number of examined
      * rows whose run failed */
     uint64_t broken, failed;
     double calls, prompt_tokens;

@@ -9,10 +9,10 @@
 #include "base/map.h"
 #include "batch/batch.h"
 
-/* Checks the columns. Error: usage. It is set when the program needs a variable that no column
- * gives, or sets a variable that a column gives. It is also set when the program reads standard
- * input or writes files, or when a column has a name that the output adds. Notes columns that are
- * not used. */
+/* Checks the columns, and notes columns that are not used. Error: usage, when the program needs a
+ * variable that no column gives, or sets a variable that a column gives. The error also comes when
+ * the program reads standard input or writes files, or when a column has a name that the output
+ * adds. */
 PDL_MUST bool pdl_batch_plan_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                                    pdl_err *err);
 /* Checks the types. Error: usage, when an operation of the program fails for all values of a column

@@ -90,7 +90,7 @@ static int why_unwritable(const char *target) {
 }
 
 /* Checks that the file can be made before any row is run. Without this check, the error would come
- * only when the first row is written, or for Parquet the last row. */
+ * only when the first row is written. For Parquet it would come only after the last row. */
 static bool check_path(const pdl_table *t, pdl_err *err) {
     if (t->standard) return true;
     if (t->is_open) {

@@ -38,8 +38,8 @@ static inline bool pdl_batch_output_is_result(const pdl_batch_output *s, size_t 
     return i + BATCH_OWN_COLUMNS - BATCH_RESULT == s->columns.n;
 }
 
-/* These write lines of a CSV file to out. The first function appends the names of the columns, and
- * the second function appends a row, which is given as a JSON object. */
+/* These functions append a line of a CSV file to out. pdl_batch_csv_header appends the names of the
+ * columns, and pdl_batch_csv_row appends a row, which is given as a JSON object. */
 void pdl_batch_csv_header(const pdl_batch_output *s, pdl_buf *out);
 PDL_MUST bool pdl_batch_csv_row(const pdl_batch_output *s, pdl_str json, pdl_buf *out,
                                 pdl_err *err);

@@ -34,8 +34,8 @@ typedef struct batch_writer {
     sample order; /* draws rows in the order of the output */
     /* for ordered output: the row that is written next; 0 when there is none */
     uint64_t want;
-    /* written is the number of rows in the output, waiting the number of finished rows that are not
-     * in the output yet */
+    /* written is the number of rows in the output; waiting is the number of finished rows that are
+     * not in the output yet */
     uint64_t written, waiting;
     uint64_t seq; /* numbers the rows in the order in which they finish */
     uint64_t marked_ns, flushed_ns;

@@ -199,10 +199,10 @@ bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct p
  * none. */
 pdl_str pdl_cli_sandbox_profile(const arguments *a);
 
-/* command_output.c. These functions redact the secrets of s (may be NULL), and neutralise control
- * characters on a terminal. pdl_cli_put_stdout writes text to standard output and flushes. It
- * returns the exit code: 0, or 141 when the reader has closed the output, or 1 after another
- * failure, which a message reports. */
+/* command_output.c. These functions neutralise control characters on a terminal. Those with a
+ * parameter s redact the secrets of s, which may be NULL. pdl_cli_put_stdout writes text to
+ * standard output and flushes. It returns the exit code: 0, or 141 when the reader has closed the
+ * output, or 1 after another failure, which a message reports. */
 int pdl_cli_put_stdout(pdl_str text);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* Prints a line that contains no secrets. */

@@ -11,9 +11,9 @@
 
 /* Appends a row as one line with a blank after each comma and colon. Takes row. */
 void pdl_cli_put_json(pdl_val row, pdl_buf *out);
-/* These begin and end the object around rows. pdl_cli_open_rows takes the dict head, appends its
- * members, and begins the list `key`; the caller appends the rows and the separators between them.
- * pdl_cli_close_rows ends list, object and line. */
+/* These functions begin and end the object around rows. pdl_cli_open_rows takes the dict head,
+ * appends its members, and begins the list `key`; the caller appends the rows and the separators
+ * between them. pdl_cli_close_rows ends list, object and line. */
 void pdl_cli_open_rows(pdl_val head, const char *key, pdl_buf *out);
 void pdl_cli_close_rows(pdl_buf *out);
 /* Returns a number with at most nine digits. A whole number has no decimal point. */

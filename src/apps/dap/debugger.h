@@ -118,7 +118,7 @@ bool pdl_dap_debugger_ok(const debugger *g);
 
 /* --- dap_messages.c --------------------------------------------------------------------------- */
 
-/* These send messages to the client, and take body. */
+/* These functions send messages to the client. They take body. */
 void pdl_dap_event(debugger *g, const char *name, pdl_val body);
 void pdl_dap_answer(debugger *g, pdl_vref request, pdl_val body);
 PDL_PRINTF(3, 4) void pdl_dap_refuse(debugger *g, pdl_vref request, const char *fmt, ...);

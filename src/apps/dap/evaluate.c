@@ -42,7 +42,8 @@ static void put_program(pdl_str expression, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-/* Evaluates. An error is shown by the policies of the debugged run, whose values it may name. */
+/* Evaluates. The policies of the debugged run decide what an error shows, because it may contain
+ * values of that run. */
 static bool finish(const debugger *g, pdl_session *s, pdl_val *out, pdl_buf *text) {
     pdl_session_start(s);
     pdl_step step = pdl_session_step(s, 0);

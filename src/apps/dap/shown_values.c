@@ -34,7 +34,8 @@ static int64_t reference(debugger *g, pdl_vref v, size_t parent, pdl_vref key) {
     return (int64_t)g->references.n;
 }
 
-/* Returns the value with its promises replaced, provided that all of them are filled. Owned. */
+/* Returns v with its promises replaced by their values. When a promise is not filled, returns v
+ * unchanged. Owned. */
 static pdl_val settled(pdl_vref v) {
     pdl_err err = {0};
     pdl_val out;
@@ -216,8 +217,8 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame) {
 
 /* --- setting ---------------------------------------------------------------------------------- */
 
-/* Returns the number of the scope that contains a value, and the name of its variable; 0 when no
- * scope contains it whose variables can be set. */
+/* Returns the number of the scope that contains a value, and stores the name of the variable in
+ * *name. Returns 0 when the value is in no scope whose variables can be set. */
 static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name) {
     while (!pdl_is_absent(g->references.p[at - 1].value) && g->references.p[at - 1].parent) {
         key = g->references.p[at - 1].key;

@@ -44,7 +44,7 @@ dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
-/* Notifies the client that the run has stopped, and handles its requests until it requests to
+/* Notifies the client that the run has stopped, and handles requests until the client requests to
  * continue. */
 static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
     pdl_val m;

@@ -46,7 +46,7 @@ typedef struct pdl_eval_options {
      * file, dir and variables. */
     pdl_session_options session;
     const double *budget; /* budget that all programs and the judge share; may be NULL */
-    /* These are called like the callbacks of pdl_batch_options, in each run over the table. */
+    /* note and tick are called like those of pdl_batch_options, in each run over the table. */
     void (*note)(void *user, const char *text); /* warnings of inferences; may be NULL */
     void (*tick)(void *user, const pdl_batch_totals *t);
     uint32_t tick_ms;

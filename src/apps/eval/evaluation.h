@@ -37,9 +37,9 @@ typedef struct eval_scores {
     /* the place and reason of the first failed answer; owned; NULL before an answer fails */
     char *first;
     pdl_batch_totals totals; /* only the members about use are set */
-    /* These are set with inferences. sure: the probability of each answer, which is negative for an
-     * answer that failed. leads: the leading values, in the order of answers and runs. runs: the
-     * number of runs. */
+    /* The next three members are set with inferences. sure: the probability of each answer, which
+     * is negative for an answer that failed. leads: the leading values, in the order of answers and
+     * runs. runs: the number of runs. */
     PDL_VEC(double) sure;
     PDL_VEC(eval_lead) leads;
     uint64_t runs;
@@ -72,8 +72,8 @@ static inline pdl_val pdl_eval_text_or_null(const char *s) {
 }
 /* Returns the path of a table of the evaluation, which the caller frees. */
 char *pdl_eval_path_of(const evaluation *e, const char *name);
-/* These make, fill and finish a table of the evaluation. finish returns ok, or false when the table
- * cannot be written. */
+/* These functions make, fill and finish a table of the evaluation. pdl_eval_finish returns ok, or
+ * false when the table cannot be written. */
 FILE *pdl_eval_create(const char *path, pdl_err *err);
 PDL_MUST bool pdl_eval_put_line(FILE *f, pdl_vref v, pdl_err *err);
 PDL_MUST bool pdl_eval_finish(FILE *f, bool ok, const char *path, pdl_err *err);

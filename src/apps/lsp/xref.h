@@ -31,7 +31,8 @@ static inline bool pdl_lsp_same_thing(const lsp_thing *a, const lsp_thing *b) {
     return a->doc == b->doc && a->region == b->region && pdl_str_eq(a->name, b->name);
 }
 
-/* These return the reference, or the symbol, whose name contains the offset, or NULL. */
+/* pdl_lsp_ref_at returns the reference whose name contains the offset, and pdl_lsp_sym_at returns
+ * the symbol. Both return NULL when there is none. */
 const lsp_ref *pdl_lsp_ref_at(const lsp_index *x, size_t off);
 const lsp_sym *pdl_lsp_sym_at(const lsp_index *x, size_t off);
 /* Finds the thing whose name is at the offset, with the range of that name. */

@@ -91,9 +91,9 @@ void pdl_mock_put_json(pdl_vref v, pdl_buf *out);
 /* Appends the text of the request: the last message, or the prompt with this number. */
 void pdl_mock_put_asked(const pdl_mock_answer *a, size_t number, pdl_buf *out);
 
-/* These return facts about the answer. The text and the reasoning are borrowed; the reasoning is
- * empty when the answer has none. pdl_mock_said_to returns the text for one of several prompts,
- * owned. */
+/* These functions return facts about the answer. The text and the reasoning are borrowed; the
+ * reasoning is empty when the answer has none. pdl_mock_said_to returns the text for one of several
+ * prompts, owned. */
 pdl_str pdl_mock_said(const pdl_mock_answer *a);
 pdl_str pdl_mock_reasoning(const pdl_mock_answer *a);
 pdl_val pdl_mock_said_to(const pdl_mock_answer *a, size_t number);
@@ -104,8 +104,8 @@ bool pdl_mock_has_calls(const pdl_mock_answer *a);
  * PDL_MOCK_MAX_CHOICES. */
 int64_t pdl_mock_wanted(const pdl_mock_form *form, pdl_vref request);
 
-/* These return numbers of words as estimates of tokens: of the request, of all choices with their
- * reasoning, and of the reasoning alone. */
+/* These functions return numbers of words as estimates of tokens: of the request, of all choices
+ * with their reasoning, and of the reasoning alone. */
 int64_t pdl_mock_words_asked(const pdl_mock_answer *a);
 int64_t pdl_mock_words_said(const pdl_mock_answer *a);
 int64_t pdl_mock_words_reasoned(const pdl_mock_answer *a);

@@ -143,8 +143,8 @@ static void put_roles(pdl_vref request, pdl_buf *out) {
     }
 }
 
-/* Returns the text of the answer. Without an item, it repeats the request; the model `upper`
- * answers in capitals, and the model `roles` with the roles of all messages. */
+/* Returns the text of the answer. Without an item, the answer repeats the request. The model
+ * `upper` repeats it in capitals, and the model `roles` answers with the roles of all messages. */
 pdl_val pdl_mock_said_to(const pdl_mock_answer *a, size_t number) {
     pdl_str model = text_or(pdl_dict_getz(a->request, "model"), "");
     pdl_vref reply = a->item ? a->item->reply : pdl_absent();

@@ -64,8 +64,9 @@ pdl_mock_reply pdl_mock_reply_to(pdl_mock_script *s, bool strict, uint64_t numbe
  * end. Words are the tokens of this server. */
 pdl_str pdl_mock_next_word(pdl_str s, size_t *at);
 
-/* logprobs.c. These return the log-probability of a word of the answer, its entry in the form of
- * OpenAI with at most `most` alternatives, and the entries of all words. The item may be NULL. */
+/* logprobs.c. These functions return the log-probability of a word of the answer, its entry in the
+ * form of OpenAI with at most `most` alternatives, and the entries of all words. The item may be
+ * NULL. */
 double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first);
 pdl_val pdl_mock_entry(const pdl_mock_item *item, pdl_str word, bool first, int64_t most);
 pdl_val pdl_mock_entries(const pdl_mock_item *item, pdl_str said, int64_t most);

@@ -43,7 +43,7 @@ PDL_MUST bool pdl_literal_encode(pdl_str old, pdl_str proposal, pdl_buf *out, pd
 typedef struct opt_edit {
     opt_literal literal;
     /* A text must come from pdl_literal_encode, unless the literal is raw. Texts in a list or
-     * mapping are encoded when they are written, so they must not come from it. */
+     * mapping are encoded when they are written, so they must not come from pdl_literal_encode. */
     pdl_vref value;
 } opt_edit;
 /* Appends the text of the program with the literals replaced. The edits may be in any order. Error:

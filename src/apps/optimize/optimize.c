@@ -55,8 +55,8 @@ static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-/* Reserves a part of the budget for the test: as much as the test needs, but at most half of the
- * budget. The part is at least the share that the test has in all evaluations. */
+/* Reserves a part of the budget for the test, but never more than half of it. The part is what the
+ * test needs, or the share of all evaluations that are tests, whichever is larger. */
 static void reserve(opt_search *z, const opt_estimate *e) {
     double test = 2 * (double)z->part[OPT_TEST].n, most = pdl_search_most(z);
     const struct {

@@ -142,8 +142,9 @@ static bool count_of(const opt_search *z, pdl_vref values, size_t *out, pdl_err 
                        PDL_FMT(z->o->reference->files[OPT_TRAIN]), train, PDL_PLURAL(train));
 }
 
-/* Returns true for values without demonstrations whose prompt pattern another candidate without
- * demonstrations has. The pattern `cot` counts as known, because add_thoughts() adds it first. */
+/* Returns true when `values` have no demonstrations, and another candidate without demonstrations
+ * has the same prompt pattern. The pattern `cot` counts as known, because add_thoughts() adds it
+ * first. */
 static bool is_known_zero_shot(const opt_search *z, pdl_vref values) {
     pdl_vref pattern = pdl_dict_getz(values, "prompt_pattern"),
              n = pdl_dict_getz(values, "num_demonstrations");

@@ -224,8 +224,8 @@ static int rising(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* front(candidates): returns a set of candidates that has a best one for each row for validation,
- * with the number of rows on which each is best: [{candidate, rows, score}]. */
+/* front(candidates): returns candidates, among which is a best one for each row for validation,
+ * with the number of rows on which each of them is best: [{candidate, rows, score}]. */
 static void on_front(void *user, pdl_request *r) {
     const opt_search *z = ((opt_method *)user)->z;
     opt_numbers of = {0};

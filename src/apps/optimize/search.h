@@ -135,8 +135,8 @@ typedef struct opt_search {
  * is the original; evaluations, demonstrations and the best mean belong to candidates. */
 bool pdl_search_ok(const opt_search *z);
 
-/* reference_form.c. For searches that the reference describes: these read three files of rows, and
- * make candidates with demonstrations. Errors: usage. */
+/* reference_form.c, for a search that the reference describes. These functions read three files of
+ * rows, and make candidates with demonstrations. Errors: usage. */
 PDL_MUST bool pdl_search_read_sets(opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_draw_as_reference(opt_search *z, pdl_err *err);
 /* Appends the program that scores an answer with the user's function `score`. */
@@ -243,7 +243,7 @@ bool pdl_search_method_is_file(pdl_str name);
  * is set. *left gets the values for which the program has no place; owned. */
 PDL_MUST bool pdl_search_put_program(const opt_search *z, size_t candidate, bool has_keys,
                                      pdl_buf *out, pdl_val *left, pdl_err *err);
-/* search_result.c. These return, owned, the number of combinations (or null), and the result. */
+/* search_result.c. These return the number of combinations (or null) and the result, owned. */
 pdl_val pdl_search_combinations(const opt_search *z);
 pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain);
 

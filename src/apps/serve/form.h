@@ -20,15 +20,16 @@ typedef struct form {
     /* Returns the messages of choice i, owned. The function is NULL when the messages are those of
      * the request. */
     pdl_val (*messages)(const work *w, uint32_t i);
-    /* These return the variables that the run gets in place of the usual ones, owned, and the code
-     * that runs in place of the program's. When they are NULL, both are as in a chat. */
+    /* variables returns the variables that the run gets in place of the usual ones, owned. code
+     * returns the code that runs in place of the program's. When both are NULL, a run is like that
+     * of a chat. */
     pdl_val (*variables)(const work *w);
     pdl_code *(*code)(const work *w);
-    /* The functions for an answer in pieces. begin is called before the first text, text for more
-     * text, end when a choice has ended, and finish when all choices have ended. extra is called
-     * for parts that are not text (`extra` of a sink in effect.h). It is also called before the end
-     * of a choice, for all such parts that were not sent yet. extra is NULL when the form has no
-     * place for such parts. */
+    /* The functions for an answer in pieces. `begin` is called before the first text, `text` for
+     * each text, `end` when a choice has ended, and `finish` when all choices have ended. `extra`
+     * is called for parts that are not text (`extra` of a sink in effect.h). It is also called
+     * before the end of a choice, for all such parts that were not sent yet. extra is NULL when the
+     * form has no place for such parts. */
     void (*begin)(work *w, pdl_buf *out);
     void (*text)(choice *c, pdl_str text, pdl_buf *out);
     void (*extra)(choice *c, pdl_vref extra, pdl_buf *out);

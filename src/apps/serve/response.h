@@ -23,7 +23,7 @@ const char *pdl_serve_response_reason(const work *w);
  * only. */
 void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text);
 
-/* These make items and their parts; owned. */
+/* These functions make items and their parts; owned. */
 pdl_val pdl_serve_typed(const char *type); /* makes {type} */
 pdl_val pdl_serve_item_id(const work *w, const char *prefix, size_t i);
 pdl_val pdl_serve_text_part(pdl_str text, pdl_vref logprobs);

@@ -99,7 +99,8 @@ bool pdl_serve_is_loopback(pdl_str host) {
     return true;
 }
 
-/* Compares the texts in constant time, so that the time reveals nothing about the token. */
+/* Returns true when the texts are equal. The time depends on the length of `a`, but not on how many
+ * of its bytes are right, so it reveals nothing about the content of the token. */
 static bool is_same(pdl_str a, pdl_str b) {
     unsigned char differs = a.n != b.n;
     for (size_t i = 0; i < a.n; i++) differs |= (unsigned char)(a.p[i] ^ b.p[b.n ? i % b.n : 0]);

@@ -17,8 +17,9 @@ void pdl_serve_conversations_free(conversations *c); /* c may be NULL */
 /* Stores messages, a list, and the response, a dict; takes both. A conversation that is too large
  * alone is not stored. */
 void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages, pdl_val response);
-/* These return the messages, or the response, with that id. The result is borrowed until the next
- * put or remove. It is absent when the response is unknown or was dropped. */
+/* These functions return the messages, or the response, of the response with that id. The result is
+ * borrowed until the next put or remove. It is absent when the response is unknown or was
+ * dropped. */
 pdl_vref pdl_serve_conversations_messages(const conversations *c, pdl_str id);
 pdl_vref pdl_serve_conversations_response(const conversations *c, pdl_str id);
 /* Returns false when no response with this id is stored. */

@@ -46,7 +46,8 @@ static bool new_secret(char out[SECRET_TEXT]) {
     return true;
 }
 
-/* Returns true when the secret is right. Takes the same time for every wrong secret. */
+/* Returns true when the secret is right. The time depends only on the length of `said`, not on how
+ * many of its bytes are right. */
 static bool is_secret(pdl_str said, const char *secret) {
     unsigned char differs = said.n != SECRET_TEXT - 1 || !*secret;
     for (size_t i = 0; i < said.n; i++)

@@ -37,8 +37,8 @@ typedef struct pdl_box {
     int64_t start, end;  /* ns since the epoch; 0 when unknown */
     pdl_box_state state;
     bool counts; /* the box failed, but no box inside it did; so each failure is counted once */
-    /* the block had not ended when the run was interrupted or another block failed, and no block
-     * inside of it either */
+    /* the box is an innermost one that had not ended when the run was interrupted or another block
+     * failed */
     bool stopped;
     /* the box is a failed attempt that was handled, or is inside of such an attempt */
     bool abandoned;

@@ -73,8 +73,9 @@ static void forget_now(pdl_viewer *v) {
 }
 
 /* Returns true when a new view may be made. Making a view delays the run, so at most a twentieth of
- * the time is spent on views. The time for a view grows with the number of events. When nothing has
- * happened since a page last asked, the run waits, and a long time for one view does not matter. */
+ * the time is spent on views. The time for a new view is estimated from the previous one. While
+ * events arrive, the estimate grows with their number. When nothing has happened since a page last
+ * asked, the run waits, and the estimate does not grow. */
 static bool may_make_view(pdl_viewer *v, size_t events, int64_t now) {
     enum { SHARE = 20 };
     bool waits = events == v->asked_events;

@@ -55,8 +55,9 @@ PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_progr
 typedef struct pdl_view_search {
     pdl_str candidates, scores, report;
 } pdl_view_search;
-/* These make a document of the records of many runs: the files of a search, the rows that pdl eval
- * -o wrote, or the output of pdl infer --json. name is the file or folder, and is copied. */
+/* These functions make a document of the records of many runs: the files of a search, the rows that
+ * pdl eval -o wrote, or the output of pdl infer --json. name is the file or folder, and is
+ * copied. */
 PDL_MUST bool pdl_view_search_new(pdl_str name, const pdl_view_search *files, pdl_view_run **out,
                                   pdl_err *err);
 PDL_MUST bool pdl_view_rows_new(pdl_str name, pdl_str lines, pdl_view_run **out, pdl_err *err);

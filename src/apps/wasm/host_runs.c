@@ -372,7 +372,8 @@ bool pdl_wasm_piece(pdl_vref question, pdl_buf *out, pdl_err *err) {
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* Replaces the promises in v by their values, provided that all of them are filled. Takes v. */
+/* Replaces the promises in v by their values. When a promise is not filled, returns v unchanged.
+ * Takes v. */
 static pdl_val settled(pdl_val v) {
     pdl_val out;
     pdl_err err = {0};

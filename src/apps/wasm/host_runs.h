@@ -29,7 +29,7 @@ typedef struct pdl_wasm_world {
     pdl_world *models;    /* NULL until it is needed; owned */
 } pdl_wasm_world;
 
-/* Opens a world that borrows all three. */
+/* Opens a world, which borrows files, loop and secrets. */
 void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files, pdl_loop *loop, pdl_secrets *secrets);
 void pdl_wasm_world_close(pdl_wasm_world *w);
 /* Returns the world of models, which sends nothing. */
@@ -37,7 +37,7 @@ pdl_world *pdl_wasm_world_models(pdl_wasm_world *w);
 /* Returns true while an effect has no answer. */
 bool pdl_wasm_world_waits(const pdl_wasm_world *w);
 
-/* These answer an effect, refuse it, and pass on a piece of its answer. The functions return false
+/* These functions answer an effect, refuse it, and pass on a piece of its answer. They return false
  * when no effect with this id waits. That is not a mistake of the host, because the run may have
  * cancelled the effect. */
 bool pdl_wasm_world_answer(pdl_wasm_world *w, uint32_t id, pdl_vref v, double seconds);

@@ -21,8 +21,8 @@
 enum { PIECE = 1 << 17 };
 
 /* Opens a path, which may name a descriptor. The descriptor of a device, a pipe or a socket is used
- * directly, because a socket cannot be opened by such a name. A regular file is opened again and
- * read from its beginning, so that it can be read twice. */
+ * directly, because a socket cannot be opened by a path such as /dev/fd/3. A regular file is opened
+ * again and read from its beginning, so that it can be read twice. */
 static int open_path(pdl_str path, const char *name, pdl_err *err) {
     int fd;
     if (!pdl_file_descriptor(path, &fd) || pdl_file_kind_of(name) != PDL_FILE_OTHER)

@@ -394,9 +394,9 @@ char *pdl_batch_parquet_rows(const pdl_table *t) { return path_with(t->path, ".r
 
 enum { LONG_LINE = 1 << 24 };
 
-/* Finds the length of the longest line, or LONG_LINE when no line is longer. DuckDB refuses lines
- * that are longer than the announced length, and reserves memory for that length. Returns false
- * when the file cannot be read. */
+/* Finds the length of the longest line. Stores LONG_LINE when no line is longer. DuckDB refuses
+ * lines that are longer than the announced length, and reserves memory for that length. Returns
+ * false when the file cannot be read. */
 static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     enum { PIECE = 1 << 17 };
     FILE *f = fopen(path, "re");

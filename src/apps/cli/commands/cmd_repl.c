@@ -113,7 +113,8 @@ static void answer_nothing(pdl_request *request) {
 }
 
 /* Answers `read` on the terminal of the session, with the line editing that entries have. Without a
- * terminal, the library reads standard input, since it has the input that was read ahead. */
+ * terminal, the library reads standard input, because the library holds the input that was read
+ * ahead. */
 static void on_input(void *user, pdl_request *request) {
     repl *r = user;
     const pdl_line_terminal at = pdl_cli_term_lines(&r->term);

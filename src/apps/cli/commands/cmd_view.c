@@ -452,7 +452,8 @@ static void add_run(shower *s, pdl_view_run *run) {
     pdl_view_run_free(oldest);
 }
 
-/* Returns true when a run that the page has started can continue without waiting. */
+/* Lets the run that the page has started continue. Adds the run when it has ended. Returns true
+ * when the run can continue without waiting. */
 static bool turn(shower *s) {
     bool ready = false;
     pdl_view_run *run = NULL;

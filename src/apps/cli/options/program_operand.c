@@ -154,7 +154,7 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
                                          "cannot read standard input: %s", strerror(errno));
 }
 
-/* The names that these commands have in other tools. */
+/* Words that other tools use for a command, and the name of that command in pdl. */
 static const struct {
     const char *word, *name;
 } other_words[] = {{"lint", "check"},      {"validate", "check"}, {"typecheck", "check"},

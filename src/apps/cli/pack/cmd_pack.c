@@ -259,7 +259,8 @@ static void put_index(const packer *k, pdl_buf *out) {
         pdl_str given = a->policies.p[i];
         bool is_path = memchr(given.p, '/', given.n) || memchr(given.p, '.', given.n);
         char *name = is_path ? name_of(k, given) : pdl_str_dup(given);
-        bool is_plain = is_path && !strchr(name, '/'); /* a word is the name of a built-in policy */
+        /* a file name without a slash gets ./, because a bare word means a built-in policy */
+        bool is_plain = is_path && !strchr(name, '/');
         pdl_buf_putf(out, "policy - 0 %s%s\n", is_plain ? "./" : "", name);
         pdl_free(name);
     }

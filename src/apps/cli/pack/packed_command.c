@@ -149,7 +149,7 @@ static bool has_recording(const packed *x) {
 }
 
 int pdl_pack_begin(int *argc, char ***argv) {
-    static packed x; /* the process uses these until it ends */
+    static packed x; /* the process uses the parts until it ends */
     static char **all;
     if (!pdl_pack_is_packed()) return 0;
     if (!read_parts(&x)) {

@@ -387,7 +387,7 @@ void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_sess
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
     int sig = *pdl_cli_signal_received();
     bool is_interrupted = sig && pdl_err_exit_code(e) == pdl_signal_exit_status(sig);
-    if (pdl_file_kind_of(l->path) != PDL_FILE_REGULAR) return; /* an error has reported this */
+    if (pdl_file_kind_of(l->path) != PDL_FILE_REGULAR) return; /* an error was reported before */
     if (e->kind == PDL_E_parked) {
         pdl_cli_note("pdl: run %s waits for an answer:", l->id);
         struct shown_questions q = {l, s};

@@ -37,7 +37,8 @@ bool pdl_cli_enter_run(const pdl_durable_facts *f, run_surroundings *out, pdl_se
 }
 
 void pdl_cli_leave_run(run_surroundings *r) {
-    /* this fails only when the folder was removed, and then names in it lead nowhere either */
+    /* fchdir fails only when the folder was removed; then names in the folder lead nowhere in any
+     * case */
     if (r->here >= 0) (void)!fchdir(r->here);
     if (r->here >= 0) close(r->here);
     r->here = -1;

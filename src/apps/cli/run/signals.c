@@ -42,7 +42,7 @@ void pdl_cli_say_at_interrupt(const char *fmt, ...) {
     struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
     pdl_buf b = PDL_BUF;
     va_list args;
-    if (isatty(STDERR_FILENO)) PDL_PUT(&b, "\r\033[K"); /* a line of progress may be there */
+    if (isatty(STDERR_FILENO)) PDL_PUT(&b, "\r\033[K"); /* removes the line of progress */
     PDL_PUT(&b, "pdl: interrupted; ");
     va_start(args, fmt);
     pdl_buf_vputf(&b, fmt, args);

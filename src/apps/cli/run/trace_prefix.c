@@ -171,7 +171,7 @@ static bool replay_run(const arguments *a, pdl_str path, pdl_prefix *p, pdl_val 
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session_options o = options_of(a, p, f->file);
     o.files.offline = true;
-    pdl_buf prices = PDL_BUF; /* named from the folder of the command, not from that of the run */
+    pdl_buf prices = PDL_BUF; /* its name is relative to the command's folder, not the run's */
     pdl_cli_put_file(a, OPT_prices, &prices);
     o.models.prices = pdl_buf_str(&prices);
     run_surroundings around;

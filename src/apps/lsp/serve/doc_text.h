@@ -55,8 +55,8 @@ static inline lsp_range pdl_lsp_text_range(const lsp_text *t, size_t from, size_
     return (lsp_range){pdl_lsp_text_pos(t, from), pdl_lsp_text_pos(t, to)};
 }
 
-/* These return the line (from 0) of an offset, the text of a line without its end, and the offset
- * at which a line begins. */
+/* These functions return the line (from 0) of an offset, the text of a line without its end, and
+ * the offset at which a line begins. */
 uint32_t pdl_lsp_text_line(const lsp_text *t, size_t off);
 pdl_str pdl_lsp_text_line_str(const lsp_text *t, uint32_t line);
 static inline size_t pdl_lsp_text_line_start(const lsp_text *t, uint32_t line) {

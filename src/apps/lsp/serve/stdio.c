@@ -24,7 +24,7 @@ typedef struct stdio_server {
     pdl_lsp_options opt;
     pdl_frame in;
     pdl_buf out;
-    bool failed, ended; /* failed is set when writing has failed, ended when the input has ended */
+    bool failed, ended; /* writing has failed; the input has ended */
 } stdio_server;
 
 static void send(void *user, pdl_str message) {

@@ -60,7 +60,8 @@ export class DocumentComparison {
 
   // differs: the runs printed different texts. other: the texts are equal, but the requests for them differ.
   row(cells, differs = false, other = false) {
-    for (const cell of cells) cell.normalize(); // equal words beside each other are read as one text
+    // joins neighbouring text nodes, so that a screen reader reads the words that both runs share as one text
+    for (const cell of cells) cell.normalize();
     return make("div", { class: differs ? "pair-row differs" : other ? "pair-row differs asked-other" : "pair-row" }, ...cells);
   }
 
@@ -104,8 +105,8 @@ export class DocumentComparison {
     return called.length ? [row, this.callsOf(called, differs)] : [row];
   }
 
-  // Makes the numbers of the calls that made a text. isMarked: the texts differ. Different texts count as one
-  // difference, so a difference of their calls is not counted.
+  // Makes a row with the numbers of the calls that made a text. isMarked: the texts differ. Different texts count as
+  // one difference, so a difference of their calls is not counted.
   callsOf(called, isMarked) {
     const shown = called.slice(0, LISTED_CALLS);
     const rest = called.length - shown.length;

@@ -187,8 +187,8 @@ export class FlatRun extends ServedRun {
 
 const MAX_BARS_AT_ONCE = 2000;
 
-// Returns the bars, in lanes, of the model calls that have ended, and of the ended boxes outside of model calls that
-// have no inner boxes. When there are many, only the longest are returned. boxOf(id): the box.
+// Returns bars in lanes. A bar is a model call that has ended, or another ended box that has no inner boxes and is not
+// inside a model call. When there are many, only the longest are returned. boxOf(id): the box.
 export function lanesOf(list, boxOf, most = MAX_BARS_AT_ONCE) {
   const isModel = (b) => b?.kind === "model";
   const bars = list.filter((b) => b.end !== undefined && (!b.n || isModel(b)) && !isModel(boxOf(b.parent)));

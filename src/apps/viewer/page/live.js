@@ -149,8 +149,8 @@ export class LiveTree extends Tree {
     if (isFull && follows && !rest) this.trim(up);
   }
 
-  // Makes room for new boxes. From an item outward, removes the older half of the inner boxes that have ended, where
-  // there are at least ten.
+  // Makes room for new boxes. Goes from an item outward. Where at least ten inner boxes have ended, removes the older
+  // half of them.
   trim(item) {
     for (let at = item; at && this.shown >= MAX_SHOWN; at = at.parentElement.closest("[role=treeitem]")) {
       const over = [...at.group.children].filter((c) => c.box && c.box.state !== "running" && !c.contains(this.chosen));
@@ -295,8 +295,8 @@ function noteOver(tree) {
   }
 }
 
-// Follows the run until it is over. When the run cannot be followed any more, report(text) and showState(state) are
-// called.
+// Follows the run until it is over. Calls report(text) and showState(state) when the connection fails, or when the
+// server ends before the run is over.
 export function follow(tree, report, doc, showState) {
   const events = new EventSource("/api/events");
   let failed = false;

@@ -49,7 +49,7 @@ export function piece(item) {
 }
 
 // Makes the rows of loops and maps. The class of document.js, which extends this one, has the run and the functions
-// know and part.
+// `know` and `part`.
 export class Rounds {
   async round(loop, x) {
     const body = make("div.round-text", {});

@@ -14,7 +14,7 @@ function cellOf(attributes, ...children) {
 }
 
 const [SHORT_CELL, LONG_CELL] = [14, 40]; // characters
-const MAX_HISTOGRAM = 60; // characters of the values that are counted below a title
+const MAX_HISTOGRAM = 60; // maximum length of the text below a title, which counts values
 
 // The table of the rows of one map. view: the document that shows it.
 export class RowTable {
@@ -60,7 +60,7 @@ export class RowTable {
   }
 
   few({ values = [] }) {
-    const named = values.filter((v) => v.text && isNaN(v.text)); // a number beside its count says nothing
+    const named = values.filter((v) => v.text && isNaN(v.text)); // a value that is a number is left out
     const text = named.map((v) => `${v.text} ${counted(v.n)}`).join(", ");
     return named.some((v) => v.n > 1) && text.length < MAX_HISTOGRAM ? text : "";
   }

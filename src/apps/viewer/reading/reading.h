@@ -117,8 +117,8 @@ void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *
  * text `between` replaces the dots. */
 void pdl_reading_facts(const pdl_reading *r, const pdl_view_source *s, pdl_str between,
                        pdl_buf *out);
-/* Returns "Finished", "Failed", "Running" or "Stopped", "Not ended" for records that may still
- * grow, or "Cut" when the trace is damaged. */
+/* Returns "Finished", "Failed", "Running" or "Stopped". Returns "Not ended" for records that may
+ * still grow, and "Cut" when the trace is damaged. */
 const char *pdl_reading_state(const pdl_reading *r);
 /* Appends the place of the item's block: "team.pdl, line 11"; nothing when it is unknown. */
 void pdl_item_place(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out);
