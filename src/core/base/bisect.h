@@ -1,9 +1,9 @@
 /* bisect.h -- binary search in arrays and in everything else that has an index.
  *
  * bsearch of the C library finds an element that is equal to a key. But callers mostly need the
- * first element that is not before a position, and they also search numbered rows and functions of
- * an index. Without this macro, each search would be eight lines in which `<` and `<=` are easily
- * confused.
+ * first element that is not before a position. Some callers also search values that are computed
+ * from an index, so there is no array to pass to bsearch. Without this macro, each search would be
+ * eight lines in which `<` and `<=` are easily confused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -42,8 +42,8 @@ static inline pdl_buf pdl_buf_in(char *array, size_t size, size_t limit) {
     return (pdl_buf){array, 0, size, limit, array};
 }
 
-/* Appends s. Returns false with PDL_E_limit when the ceiling is passed or there is no memory; the
- * buffer is then unchanged. */
+/* Appends s. Returns false with PDL_E_limit when the ceiling is passed or there is no memory. Also
+ * returns false when the work is cancelled. In both cases the content is unchanged. */
 PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
 /* Appends unit `times` times. The errors are those of pdl_buf_add. */
 PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err);

@@ -64,7 +64,7 @@ PDL_MUST bool pdl_copy_bytes(char *to, const char *from, size_t n, pdl_err *err)
  * a report of a value with 2^40 leaves would never end. Between enter and leave, a cancellation of
  * the outer scope takes effect only PDL_GRACE_MS after it was first seen. The struct is all-zero
  * before the first enter. A report that is written in parts enters the same struct again, so that
- * all its parts together have this time. */
+ * all its parts together may take PDL_GRACE_MS. */
 enum { PDL_GRACE_MS = 100 };
 typedef struct pdl_cancel_grace {
     pdl_cancel scope;

@@ -190,9 +190,9 @@ const char *pdl_err_kind_name(pdl_err_kind k);
  * error PDL_E_exit. */
 int pdl_err_exit_code(const pdl_err *err);
 
-/* Appends the message as users see it: "FILE:LINE - MSG". When `rich` is set, the call of a tool
- * that failed comes before the message. The source line with a caret, the hint and the call stack
- * come after the message. The text ends with a newline. */
+/* Appends the message as users see it: "FILE:LINE - MSG". When `rich` is set, further lines are
+ * added. Above the message is the call of a tool that failed. Below the message are the source line
+ * with a caret, the hint and the call stack. The text ends with a newline. */
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out);
 
 #endif

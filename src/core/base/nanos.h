@@ -1,6 +1,6 @@
 /* nanos.h -- seconds that a recording, a journal or a page gives, as whole numbers.
  *
- * Such a number can be any double, and the conversion of a number that int64_t cannot hold is
+ * The seconds can be any double, and the conversion of a double that int64_t cannot hold is
  * undefined. The limit leaves room for the difference of two results.
  *
  * SPDX-License-Identifier: Apache-2.0

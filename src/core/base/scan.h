@@ -20,7 +20,8 @@ typedef struct {
     size_t pos;
 } pdl_scan;
 
-/* Returns the byte at the cursor (or k bytes further), -1 at the end. */
+/* scan_peek returns the byte at the cursor, and scan_peek_at the byte k bytes further. Both return
+ * -1 at the end of the text and beyond it. */
 static inline int scan_peek(const pdl_scan *s) {
     return s->pos < s->src.n ? (unsigned char)s->src.p[s->pos] : -1;
 }

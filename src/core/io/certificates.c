@@ -27,8 +27,8 @@ const char *pdl_certificates_find(const char *fallback) {
     return fallback;
 }
 
-/* The choice is made at run time, because a copy that was built for one system may run
- * on another. */
+/* The choice is made at run time, because a libcurl that was built for one system may run on
+ * another. */
 void pdl_certificates_choose(const pdl_curl *c, const char *given, const char *fallback,
                              pdl_certificates *out) {
     const curl_version_info_data *v = c->version_info(CURLVERSION_NOW);

@@ -28,8 +28,8 @@ typedef struct pdl_child {
  * started. */
 void pdl_children_watch_exit(void);
 
-/* A child is started and added between lock and unlock, because a handler that runs in between
- * would miss it otherwise. *old gets the previous signal mask. */
+/* A child is started and added between lock and unlock. Otherwise a handler that runs after the
+ * start and before the add would miss the child. *old gets the previous signal mask. */
 void pdl_children_lock(sigset_t *old);
 void pdl_children_unlock(const sigset_t *old);
 

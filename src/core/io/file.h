@@ -24,7 +24,8 @@ PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, p
 /* Reads a file that is needed before anything can begin. Does the same as pdl_file_read, but reads
  * a FIFO as pdl_file_read_found does. */
 PDL_MUST bool pdl_file_read_within(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
-/* in this time the user can confirm that a program gets its keys */
+/* The usual fifo_ms. The writer may be a password manager that first asks the user for permission,
+ * and the user needs time to answer. */
 enum { PDL_FILE_FIFO_MS = 5000 };
 
 /* Does the same as open(path, flags, mode), but a wait for the other end of a FIFO ends when this

@@ -2,8 +2,8 @@
  *
  * A run waits for many things at once: connections, processes, timers, input. One thread waits for
  * all of them here, so that the code above needs no locks. One loop belongs to one thread.
- * Everything asynchronous in io (transfers, child processes) is attached to it and keeps it "open"
- * while it has something to report. Callbacks run inside of pdl_loop_run, never inside of the call
+ * Everything asynchronous in io (transfers, child processes) is attached to a loop, and keeps the
+ * loop "open" while a report is due. Callbacks run inside of pdl_loop_run, never inside of the call
  * that started the operation. They may start and stop anything, and must not call pdl_loop_run.
  *
  * SPDX-License-Identifier: Apache-2.0

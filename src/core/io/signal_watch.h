@@ -21,8 +21,8 @@ pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
                                void (*fn)(void *user, int sig), void *user);
 /* Makes the watch s also store the number of a signal in *flag at once, for work that does not
  * return to the loop. When the flag is set already, the process and its children end at once,
- * because the user has asked twice. SIGQUIT does the same, and leaves a core. Only one watch of a
- * process can have a flag. The flag must outlive the watch. */
+ * because the user has asked twice. SIGQUIT always ends them at once, and leaves a core. Only one
+ * watch of a process can have a flag. The flag must outlive the watch. */
 void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag);
 /* Restores the default handling. With a flag, each of the signals now ends the process and its
  * children at once. s may be NULL. */

@@ -24,8 +24,9 @@ typedef struct pdl_tty_env {
  * colour unless its TERM is "dumb" or empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
-/* Keeps the settings of the terminal at fd, which are changed until pdl_tty_forget. When a second
- * signal ends the process, the settings are restored first. */
+/* Keeps the settings of the terminal at fd, before the caller changes them. pdl_tty_forget is
+ * called when the caller has restored them. When a second signal ends the process, the settings are
+ * restored first. */
 void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
 /* Restores the settings that are kept, if any. A handler of signals may call it. */

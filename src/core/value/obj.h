@@ -85,8 +85,8 @@ static inline pdl_boxobj *pdl_boxobj_of(pdl_vref v) {
 /* The flags that a container takes over from its items. */
 enum { PDL_F_INHERITED = PDL_F_PROMISE | PDL_F_HANDLE };
 
-/* Returns the handle of container c after x was put into it. It has the flags and
- * labels of both. */
+/* Returns the handle of container c after x was put into it. The handle gets the labels of x, and
+ * those flags of x that containers inherit. */
 static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     c.flags = (uint8_t)(c.flags | (x.flags & PDL_F_INHERITED));
     return pdl_with_part_label(c, pdl_label_gathered(pdl_label_of(c), pdl_label_of(x)));

@@ -3,7 +3,7 @@
  * A promise is passed around like any value and is filled or failed once. Joining text does not
  * wait: a join that contains promises is itself a promise with a list of pieces, and its text is
  * made when all pieces are there. So a program waits only where it needs the content, and its model
- * calls overlap. vm knows which fibers wait for it.
+ * calls overlap. vm knows which fibers wait for a promise.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -162,8 +162,8 @@ static inline pdl_val pdl_with_part_label(pdl_val v, pdl_label l) {
     v.label_high |= (uint16_t)(l >> 32);
     return v;
 }
-/* Replaces the labels of v. Takes v. Only two operations remove labels: a check of the form of v,
- * which bounds it, and `endorse`. */
+/* Replaces the labels of v. Takes v. Unlike the two functions above, this function can remove
+ * labels, for example for `endorse` or for a value whose form was checked. */
 static inline pdl_val pdl_relabelled(pdl_val v, pdl_label l) {
     v.label_low = (uint32_t)l;
     v.label_high = (uint16_t)(l >> 32);
@@ -378,7 +378,7 @@ uint32_t pdl_val_hash(pdl_vref v); /* v must be hashable; equal values have equa
  * PDL_MAX_VALUE_DEPTH compare unequal. The result of a cancelled comparison is arbitrary
  * (base/cancel.h). */
 bool pdl_val_eq(pdl_vref a, pdl_vref b);
-/* Returns Python's bool(). Undefined is false; promises must have been forced. */
+/* Returns Python's bool(). Undefined is false; promises must have been resolved. */
 bool pdl_val_truth(pdl_vref v);
 /* Computes Python's a < b. op is '<', '>', 'l' for <= or 'g' for >=. Error: TypeError with Python's
  * text. */

@@ -1,6 +1,7 @@
 /* cases.h -- groups of kinds of nodes (pdl_xkind), for switches that treat a whole group alike. A
- * switch names every kind, so that the compiler asks for a new one. A new kind is added to its
- * group, or to each switch. PDL_X_TEXT, PDL_X_OUTPUT and PDL_X_SEQ are in no group.
+ * switch names every kind, so that the compiler reports every switch that lacks a new kind. A new
+ * kind is added to a group, or to each switch. PDL_X_TEXT, PDL_X_OUTPUT and PDL_X_SEQ are in no
+ * group.
  *
  * A group replaces `case KIND`: PDL_X_STATEMENTS: return NULL;
  *

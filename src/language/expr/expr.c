@@ -184,7 +184,8 @@ static void read_outside(pdl_expr *e, pdl_arena *a, const pdl_xoptions *opt,
     reader_fini(&r);
 }
 
-/* Returns the only part of a template, or NULL. */
+/* Returns the part of a template that consists of one text or one printed expression. Returns NULL
+ * for any other template. */
 static const pdl_xnode *only_piece(const pdl_expr *e) {
     if (e->form != PDL_X_TEMPLATE || e->root->u.list.n != 1) return NULL;
     const pdl_xnode *n = e->root->u.list.p[0];

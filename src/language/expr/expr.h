@@ -107,15 +107,15 @@ typedef struct pdl_xlist {
  *   AUTOESCAPE                       set {value, body}
  *   RAISE                            fault {text, cls, value}: evaluates value (may be NULL), then
  *                                    fails with text ("no loader for this environment specified")
- *                                    of class cls; strict: an undefined value fails itself.
+ *                                    of class cls; strict: an undefined value is an error.
  *                                    extends: the tag was `extends`
  *
  * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a
- * conditional expression. Operand and arguments are evaluated, then it fails: TemplateRuntimeError
- * "No filter named 'x' found." ("No test named ..."). Left-associative chains (a + b + c, x|f|g,
- * a.b.c, f()()) are left-deep and of any length, `no` of COND and IF (else chains) right-deep and
- * of any length: walk these spines in a loop. All other nesting is at most PDL_MAX_EXPR_DEPTH
- * deep. */
+ * conditional expression. Operand and arguments are evaluated, then the node fails:
+ * TemplateRuntimeError "No filter named 'x' found." ("No test named ..."). Left-associative chains
+ * (a + b + c, x|f|g, a.b.c, f()()) are left-deep and of any length, `no` of COND and IF (else
+ * chains) right-deep and of any length: walk these spines in a loop. All other nesting is at most
+ * PDL_MAX_EXPR_DEPTH deep. */
 typedef enum {
     PDL_X_CONST,
     PDL_X_NAME,

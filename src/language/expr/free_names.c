@@ -1,8 +1,8 @@
 /* free_names.c -- see read.h. Finds which names of a text are defined outside of it.
  *
  * Reading is one pass in the order of the text. A name counts as set from its assignment to the end
- * of the scope; a name set in a branch of `if` counts up to the end of the branch only. Blocks see
- * names that are set at top level.
+ * of the scope; a name set in a branch of `if` counts up to the end of the branch only. Inside of a
+ * template's `block` statement, names from outside are visible only when they are set at top level.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -210,8 +210,8 @@ static int base_at(const pdl_lexer *x) {
     return is_digit_of(byte_at(x, at), base) ? base : 10;
 }
 
-/* Returns the offset after an integer. A decimal number has no leading zero, but any number of
- * zeros is 0. */
+/* Returns the offset after an integer. A decimal number has no leading zero; zeros alone, such as
+ * 00, are the number 0. */
 static uint32_t int_end(const pdl_lexer *x, int base) {
     uint32_t at = x->pos + (base == 10 ? 0 : 2);
     bool zeros = base == 10 && byte_at(x, at) == '0';

@@ -331,7 +331,8 @@ bool pdl_lex_ends_are_signs(const pdl_xoptions *opt) {
            class_of[(unsigned char)opt->block_end.p[0]] == C_OPER;
 }
 
-/* Reads any token. It is not inlined, because its many registers would also be saved for a name. */
+/* Reads any token. The function is not inlined into pdl_lex_tag. It uses many registers, which
+ * pdl_lex_tag would then save for every token, even for a name. */
 PDL_APART static void take_any(pdl_lexer *x, pdl_token *t) {
     for (;;) {
         if (take_end(x, t)) return;

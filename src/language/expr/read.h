@@ -1,7 +1,7 @@
 /* read.h -- state of one reading, shared by the readers of expressions and statements. Private to
  * expr.
  *
- * Functions that make a node return NULL after r->fail was set.
+ * A function that makes a node returns NULL when it has set r->fail.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,8 +67,8 @@ void pdl_names_read(pdl_names *ns, pdl_str name);
 void pdl_names_set(pdl_names *ns, pdl_str name);
 size_t pdl_names_open(pdl_names *ns); /* opens a scope; the result is passed to close */
 void pdl_names_close(pdl_names *ns, size_t mark);
-/* Enters a block, in which only names set at top level stay visible. Returns a value for the call
- * that leaves the block. */
+/* Enters a `block` statement, in which only names set at top level stay visible. Returns a value
+ * for the call that leaves the block. */
 uint32_t pdl_names_enter_block(pdl_names *ns);
 void pdl_names_leave_block(pdl_names *ns, uint32_t outer);
 /* returns the free names in the order of their first use, in the arena */

@@ -157,7 +157,7 @@ void pdl_lex_number(pdl_lexer *x, pdl_token *t); /* called at a digit */
 uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at);
 /* Returns true when the next token may be = . Makes no token. */
 bool pdl_lex_may_assign(const pdl_lexer *x);
-/* Returns true when no name of src continues after its end. */
+/* Returns true unless the last byte of src and the byte after src can belong to one name. */
 bool pdl_lex_has_end(pdl_str src);
 
 /* Makes the next token. After an error of the lexer it makes ERROR. At the end of the text, and at

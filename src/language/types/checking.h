@@ -54,7 +54,7 @@ void pdl_check_fini(pdl_check *c);
 /* Returns true when v satisfies schema, a part of the resource dyn->res; false when it does not, or
  * when the check is stopped. seen may be NULL. */
 bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
-/* Works as pdl_check_run, for the part v of a value that is under key, or at index i when key is
+/* Works as pdl_check_run, for a part v of a container: the value of `key`, or item i when key is
  * absent. */
 bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key,
                   size_t i);

@@ -66,8 +66,10 @@ typedef struct pdl_fail {
     pdl_vref x;     /* a name; for PDL_FAIL_depends, the missing name */
     pdl_vref *list; /* superfluous names or values, or the schemas that accept the value */
     size_t n_list;
-    size_t n;       /* a count */
-    pdl_step *path; /* the steps from the start of the list that contains this failure */
+    size_t n; /* a count */
+    /* The steps from the checked value to v. For a failure in a branch of anyOf or oneOf, the steps
+     * begin at the value that the anyOf or oneOf checks. */
+    pdl_step *path;
     size_t n_path;
     pdl_str said; /* the text of PDL_FAIL_said */
     struct pdl_fail *inner, *next;

@@ -70,7 +70,8 @@ static bool is_required(pdl_vref schema, pdl_vref key) {
 }
 
 /* Counts the values of an object. Each order of its keys counts separately. Keys that the schema
- * does not name are examined in the value. */
+ * does not name are not counted. bound_dict does not use the count for an object that has such a
+ * key. */
 static bound bound_of_object(pdl_vref schema, unsigned depth) {
     pdl_vref fields = pdl_dict_getz(schema, "properties");
     bound all = {1, true};
@@ -204,7 +205,8 @@ static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsign
     return pdl_relabelled(v, label & ~lost(capacity, bound_of(schema, depth)));
 }
 
-/* Works without a schema, because arguments and results of functions are checked at every call. */
+/* Makes no JSON Schema, because this function runs at every call, for the arguments and the
+ * result. */
 bool pdl_type_bounds_nothing(const pdl_type *t) {
     if (pdl_type_is_any(t)) return true;
     if (t->kind == PDL_TYPE_base)

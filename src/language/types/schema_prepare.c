@@ -149,7 +149,7 @@ static void check_pattern(walk *w, pdl_vref v) {
     }
 }
 
-/* Checks that s matches ^[A-Za-z_][-A-Za-z0-9._]*$. */
+/* Checks that v is a text that matches ^[A-Za-z_][-A-Za-z0-9._]*$. */
 static void check_anchor(walk *w, pdl_vref v) {
     if (!want_string(w, v)) return;
     pdl_str s = pdl_str_get(v);

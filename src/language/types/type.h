@@ -23,8 +23,8 @@ PDL_MUST bool pdl_type_read(pdl_arena *a, const pdl_node *n, const pdl_type **ou
 /* Reads a type from a value, such as the parameters of tools. */
 PDL_MUST bool pdl_type_from_val(pdl_arena *a, pdl_vref v, const pdl_type **out, pdl_err *err);
 
-/* Reads the type of a function's arguments: an object with these fields, closed. `params` is the
- * node of `function:` (mapping name -> type). */
+/* Reads the type of a function's arguments: an object whose fields are the parameters, and which
+ * has no other fields. `params` is the node of `function:` (mapping name -> type). */
 PDL_MUST bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type **out,
                                    pdl_err *err);
 

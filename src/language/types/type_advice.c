@@ -14,7 +14,7 @@ enum { MAX_PARTS = 8, SHOWN = 80 };
     "a type is null, boolean, string, number, integer, array, object, [TYPE], {NAME: TYPE}, "      \
     "{optional: TYPE}, {enum: [VALUE, ...]}, or a JSON Schema with `type`"
 
-/* Words for types in other languages that people try. */
+/* Words of other languages that users write as types. */
 static const struct {
     const char *word, *hint;
 } foreign[] = {

@@ -150,7 +150,7 @@ void pdl_debug_fini(pdl_debug *d) {
 
 void pdl_debug_put(const pdl_debug *d, pdl_str lines) {
     FILE *f = d->file ? d->file : stderr;
-    /* the line is written in one piece, even when several threads trace */
+    /* all lines are written in one piece, even when several threads trace */
     (void)pdl_write_termsafe(f, lines);
     fflush(f);
 }

@@ -246,7 +246,8 @@ static bool is_same_frame(const pdl_err_frame *a, const pdl_err_frame *b) {
            strcmp(a->what, b->what) == 0;
 }
 
-/* Returns how many times the n frames from index i on repeat without a break. */
+/* Returns how many times the n frames at index i occur one after the other, the first time
+ * included. */
 static size_t count_repeats(const pdl_err *err, size_t i, size_t n) {
     size_t k = i + n;
     while (k < err->n_frames && is_same_frame(&err->frames[k], &err->frames[k - n])) k++;

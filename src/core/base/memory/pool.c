@@ -3,9 +3,9 @@
  *
  * A slab of a pool is in one of four states. It is free (its bit in region.vacant is set), current
  * (blocks of its class are taken from it), waiting (it has free blocks and is in the list of its
- * class), or full (it is in no list). Releasing a block of a full slab makes it wait again. The
- * headers of a region's slabs are adjacent, so that they do not compete for one set of the
- * processor's cache.
+ * class), or full (it is in no list). When a block of a full slab is released, the slab waits
+ * again. The headers of a region's slabs are adjacent, so that they do not compete for one set of
+ * the processor's cache.
  *
  * The warm list of each class holds the blocks that were released last. They are handed out before
  * blocks of a slab, the last one first, because they are still in the processor's cache. Without
@@ -203,7 +203,8 @@ static void slab_free(pdl_pool *pool, slab *s) {
         pool->n_vacant++;
 }
 
-/* Makes blocks of memory of s that was never used. Returns false when s has no such memory left. */
+/* Makes blocks from the part of s that was never used. Returns false when s has no such part
+ * left. */
 static bool refill(slab *s) {
     size_t size = block_size(s->class), n = (size_t)(s->end - s->fresh) / size;
     if (!n) return false;

@@ -16,7 +16,8 @@ typedef struct pdl_shapes {
 } pdl_shapes;
 
 /* Returns the same dict, which now shares its shape with an earlier dict that had the same keys in
- * the same order. Dicts among its values are treated in the same way. Takes dict. */
+ * the same order. So does each dict among its values. Dicts further inside are unchanged. Takes
+ * dict. */
 pdl_val pdl_shapes_share(pdl_shapes *met, pdl_val dict);
 void pdl_shapes_fini(pdl_shapes *met);
 

@@ -201,8 +201,8 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 
 static bool pow_floats(double x, double y, pdl_val *out, pdl_err *err);
 
-/* Returns the binary logarithm of the absolute value of v, which is not 0; the result is at most
- * one too small. */
+/* Returns the binary logarithm of |v|. v is not 0. When v is too large for a double, the logarithm
+ * is rounded down to a whole number. */
 static double binary_log(pdl_vref v) {
     double d = fabs(pdl_num_to_double(v));
     return isinf(d) ? (double)(pdl_int_bit_length(v) - 1) : log2(d);
