@@ -115,7 +115,8 @@ static uint32_t line_start(const key_sorter *s, uint32_t off) {
     return off;
 }
 
-/* Reads the entries of a mapping. Returns 0 unless each entry begins a line. */
+/* Reads the entries of a mapping and returns their number. Returns 0 when an entry does not begin a
+ * line. */
 static size_t read_entries(const key_sorter *s, const sortable *m, key_entry *out) {
     size_t n = 0;
     for (pdl_ytree_id id = s->t->nodes[m->map].first; id != PDL_YTREE_NONE;

@@ -114,8 +114,8 @@ static pdl_ytree_id node_from(const layout *l, uint32_t off, pdl_ytree_id *befor
     return lo < l->t->n_nodes && l->t->nodes[lo].outer == off ? (pdl_ytree_id)lo : PDL_YTREE_NONE;
 }
 
-/* Returns the block collection that had this column in the source: the node, or a collection around
- * it. */
+/* Returns the block collection of this kind that had this column in the source: the node id, or a
+ * collection around the node. Returns PDL_YTREE_NONE when there is none. */
 static pdl_ytree_id around_in_column(const layout *l, pdl_ytree_id id, uint32_t column,
                                      pdl_ytree_kind kind) {
     for (; id != PDL_YTREE_NONE; id = l->t->nodes[id].parent)
@@ -250,8 +250,8 @@ static bool fits(const layout *l, size_t i, uint32_t column) {
     return false;
 }
 
-/* Returns true when the flow collection that opens at token i is on one line and is not a part of a
- * key. A key must be on one line. */
+/* Returns true when the flow collection that opens at token i is on one line, is in the formatted
+ * lines, and is not a part of a key. A key must be on one line. */
 static bool may_break(const layout *l, size_t i) {
     const pdl_ytree_token *k = &l->t->tokens[i];
     pdl_ytree_id before, id = node_from(l, k->start, &before);

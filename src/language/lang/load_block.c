@@ -364,8 +364,8 @@ static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair 
     return pdl_node_find(n, pdl_str_of(key), pair);
 }
 
-/* Returns true for a mapping with arguments by name. It is a call whose `call` is missing or
- * misspelt, because a command has a list of arguments. */
+/* Returns true for a mapping with arguments by name, and without `code` and `lang`. The mapping is
+ * a call whose `call` is missing or misspelt, because a command has a list of arguments. */
 static bool is_call(const pdl_node *n) {
     const pdl_node *args = entry(n, "args", NULL);
     return args && args->kind == PDL_NODE_MAP && !entry(n, "code", NULL) && !entry(n, "lang", NULL);

@@ -98,7 +98,8 @@ bool pdl_program_copy_diag(pdl_program *p, const pdl_diag *d) {
     return true;
 }
 
-/* Adds a place or an edit. A diagnostic has only one or two of them, so the array is copied. */
+/* Copies the array of places, because a diagnostic has only one or two of them. pdl_program_edit
+ * does the same with edits. */
 void pdl_program_relate(pdl_program *p, pdl_diag *d, pdl_loc loc, const char *text) {
     pdl_related *all = pdl_arena_new_n(p->arena, pdl_related, d->n_related + 1);
     for (uint32_t i = 0; i < d->n_related; i++) all[i] = d->related[i];

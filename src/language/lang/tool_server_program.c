@@ -96,8 +96,8 @@ static bool is_type(pdl_vref v) {
     return ok;
 }
 
-/* Returns the type of a parameter, owned; null means any type. Types need `type` or `enum`, because
- * a schema without both accepts every value. */
+/* Returns the type of a parameter, owned; null means any type. A schema without `type` and `enum`
+ * gets a `type` that accepts every value, because a type of PDL needs one of the two. */
 static pdl_val type_of(pdl_vref schema) {
     static const char *const all[] = {"null", "boolean", "string", "number", "array", "object"};
     if (!pdl_is_dict(schema) || pdl_tool_has_reference(schema)) return pdl_null();

@@ -368,8 +368,8 @@ static uint32_t find_small(const pdl_pair *p, uint32_t n, const pdl_node *key) {
 }
 
 /* Returns true when all keys are texts, and their first bytes, last bytes and lengths show that
- * they differ, as in most mappings. A number from 0 to 63 is computed from the three, and each key
- * must have another number. */
+ * they differ, as in most mappings. A number from 0 to 63 is computed from these bytes and the
+ * length, and no two keys may have the same number. */
 static bool are_different(const pdl_pair *p, uint32_t n) {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -310,8 +310,8 @@ static void undefined(seen *s, pdl_str name) {
     suggest(c, s, d, mark, name);
 }
 
-/* Returns the index, from i on, of the first free name of e that is not in scope. Returns n_free
- * when there is no such name. */
+/* Returns the index, from i on, of the first free name of e that is neither in scope nor a global
+ * function of templates. Returns n_free when there is no such name. */
 static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t i) {
     while (i < e->n_free &&
            (pdl_checker_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))

@@ -134,8 +134,8 @@ static const char *shell_word(pdl_str w) {
     return pdl_str_starts(w, PDL_STR("~/")) ? "stays as it is" : NULL;
 }
 
-/* Returns true when a line of a text with | ends here, and no \\ continues it. A text with > counts
- * as one line. */
+/* Returns true when a line of a text with | ends here, and no backslash continues it. A text with >
+ * counts as one line. */
 static bool is_end(const pdl_node *n, size_t at) {
     return at && n->style == PDL_STYLE_LITERAL && n->text.p[at - 1] != '\\';
 }

@@ -108,7 +108,7 @@ static result_part read_result(pdl_str word) {
     return r;
 }
 
-/* Returns the position of ->, where the types of parameters end. No word has a -. */
+/* Returns the position of ->, where the types of parameters end. The name of a type has no dash. */
 static size_t arrow_of(pdl_str type) {
     const char *dash = memchr(type.p, '-', type.n);
     return dash ? (size_t)(dash - type.p) : type.n;

@@ -119,7 +119,8 @@ static bool m_count(PDL_ARGS) {
     return true;
 }
 
-/* Returns true when the text begins or ends with a given text, or with a text of a given tuple. */
+/* Stores in *out whether the text begins or ends with argv[1], or with a text of the tuple
+ * argv[1]. */
 static bool has_affix(const pdl_val *argv, const char *name, bool (*test)(pdl_str, pdl_str),
                       pdl_val *out, pdl_err *err) {
     window w;

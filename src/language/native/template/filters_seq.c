@@ -101,8 +101,9 @@ static pdl_val sublist(pdl_vref list, size_t from, size_t to) {
     return r;
 }
 
-/* Returns the number of items of a batch, or -1 for a value that the length of no list can equal:
- * all items are then in one list. As in Jinja2, a float that is whole is such a number. */
+/* Returns the number of items of a batch: v, when v is a whole number or, as in Jinja2, a float
+ * without a fraction. Returns -1 for other values; all items are then in one list, because no list
+ * has this length. */
 static int64_t batch_size(pdl_vref v) {
     int64_t size = -1;
     double d = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : -1;
