@@ -155,7 +155,7 @@ static pdl_vref choices_of(const pdl_reply *r) {
     return pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
 }
 
-/* Answers the call at i with the i-th choice. Takes the call. */
+/* Answers the call e, the i-th of n merged calls, with the i-th choice. Takes e. */
 static void deal(pdl_effect *e, const pdl_reply *r, size_t i, size_t n) {
     pdl_vref raw = pdl_dict_getz(r->value, "raw");
     pdl_val choice = pdl_keep(pdl_list_at(choices_of(r), i)), value;
@@ -371,8 +371,8 @@ static bool poll(pdl_world *world, int timeout_ms) {
     return w->world.next->ops->poll(w->world.next, timeout_ms);
 }
 
-/* Drops only the calls that wait. Requests in flight belong to the next worlds, which are closed
- * after this one and may still answer. */
+/* Drops the calls that wait, and cancels the requests in flight: the next worlds, which are closed
+ * after this one, could still answer them. */
 static void close_world(pdl_world *world) {
     merge_world *w = (merge_world *)(void *)world;
     for (size_t i = 0; i < w->waiting.n; i++) pdl_effect_free(w->waiting.p[i]);

@@ -467,8 +467,8 @@ static pdl_str joined(checker *c, pdl_str first, const char *between, pdl_str se
     return whole;
 }
 
-/* Adds an argument. When the program writes it as an object, its parts are added, too, under names
- * such as "message.body". */
+/* Adds an argument. When the program writes the argument as an object, adds its parts instead,
+ * under names such as "message.body". */
 static void add_value(checker *c, sink_use *u, pdl_str name, const pdl_xnode *x, unsigned depth) {
     enum { DEEP = 8 };
     if (x->kind == PDL_X_DICT && x->u.dict.n && depth < DEEP) {

@@ -571,7 +571,8 @@ static void close_all(pdl_world *w) {
     pdl_free(r);
 }
 
-/* Returns true for code and commands in a sandbox without network and without folders to write. */
+/* Returns true for code, commands and operations on objects of code, in a sandbox without network
+ * and without folders to write. */
 static bool may_repeat(pdl_world *w, const pdl_effect *e) {
     const router *r = (const router *)(void *)w;
     const pdl_sandbox *box = NULL;

@@ -139,7 +139,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     return jw->world.next->ops->poll(jw->world.next, timeout_ms);
 }
 
-/* Cancels the calls that wait. Calls in flight belong to the next worlds. */
+/* Frees the calls that wait. The effects of calls in flight belong to the next worlds. */
 static void close_world(pdl_world *w) {
     jobs_world *jw = (jobs_world *)(void *)w;
     while (jw->first) {

@@ -84,7 +84,8 @@ static bool wants_list(const job *j) {
     return pdl_text_is(pdl_dict_getz(j->e->request, "op"), "list");
 }
 
-/* Moves all jobs, or all jobs of one sort, from the queue to *out. */
+/* Moves all jobs from the queue to *out; with only_lists, only the jobs that want the list of
+ * tools. Returns their number. */
 static size_t take_jobs(session *s, bool only_lists, job **out) {
     size_t n = 0, kept = 0;
     *out = PDL_NEW_N(job, s->jobs.n + 1);
@@ -325,8 +326,8 @@ static void send_call(session *s, job j) {
     request(s, CALL_JOB, "tools/call", p, j);
 }
 
-/* Returns true when a program may send the request: the handshake is refused, and the allow list
- * applies. */
+/* Returns true when a program may send the request. The handshake and notifications are refused,
+ * and the allow list applies to calls of tools. */
 static bool may_ask(const session *s, pdl_str method, pdl_vref params) {
     if (pdl_str_find(method, (pdl_str){"", 1}, 0) != PDL_NOT_FOUND) return false;
     if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/")))

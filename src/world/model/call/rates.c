@@ -36,7 +36,7 @@ typedef struct pdl_rate_bucket {
     size_t n_open;
     /* maximum number of open requests; INFINITY until a service complains */
     double max_open;
-    uint64_t round; /* how often max_open was halved */
+    uint64_t round; /* how often max_open was reduced */
     uint64_t answered;
     uint64_t hold_ns;            /* nothing is sent before this moment */
     unsigned refusals;           /* how many rounds were refused with 429 since the last answer */
@@ -311,8 +311,8 @@ static void hold(pdl_rate_bucket *bucket, double seconds) {
     if (until > bucket->hold_ns) bucket->hold_ns = until;
 }
 
-/* Halves the maximum of open requests. Requests of one round are refused together, and that counts
- * as one complaint. */
+/* Sets the maximum of open requests to half of the requests that are open now. Requests of one
+ * round are refused together, and that counts as one complaint. */
 static void refused(pdl_rate_bucket *bucket, const pdl_rate_slot *slot,
                     const pdl_http_reply *reply) {
     bool is_date;

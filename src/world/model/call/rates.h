@@ -3,8 +3,8 @@
  *
  * A request acquires a slot, perhaps after waiting, and gives it back with its reply or when it is
  * abandoned. Reports of services become a maximum of open requests, and a moment before which
- * nothing is sent. The maximum is halved at the first 429 of a round, and increased by one per
- * round of answers.
+ * nothing is sent. At the first 429 of a round, the maximum becomes half of the requests that are
+ * open. Each round of answers increases it by one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -117,8 +117,8 @@ static void fill_ask(pdl_call *c, bool plain) {
     };
 }
 
-/* Describes the schema in the prompt when no field of the request can carry it. Does nothing when
- * the prompt of the program mentions JSON already. */
+/* Describes the schema in the prompt when no field of the request can carry it. A prompt of the
+ * program that mentions JSON already stays unchanged. */
 static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;
     bool in_words =
