@@ -150,7 +150,7 @@ static int hex4(pdl_str s) {
 }
 
 /* Decodes \uXXXX, or two of them for a pair of surrogates. Returns the number of bytes read after
- * the backslash; 0 when it is not valid. */
+ * the backslash; 0 when the escape is not valid. */
 static size_t unescape_unicode(pdl_str s, pdl_buf *out) {
     int hi = hex4(pdl_str_sub(s, 1, s.n)), lo;
     if (hi < 0) return 0;

@@ -64,7 +64,7 @@ static pdl_val media_block(const pdl_part *p) {
     return pdl_dict_putz(block_of(image ? "image" : "document"), "source", source);
 }
 
-/* Returns the block of a part; absent for an empty text, which the service refuses. */
+/* Returns the block of a part; absent for a blank text, which the service refuses. */
 static pdl_val block_of_part(const pdl_part *p) {
     switch (p->kind) {
     case PDL_PART_TEXT:

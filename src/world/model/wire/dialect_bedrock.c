@@ -47,7 +47,7 @@ static pdl_str format_of(pdl_str mime) {
 enum { NAME_SAMPLE = 64 << 10, NAME_DIGITS = 16 };
 
 /* Returns the name of a document. Names must be unique in a conversation and convey nothing to the
- * model. So the name is a hash of the data, as in the reference. */
+ * model. So the name has a hash of the data's beginning and length, as in the reference. */
 static pdl_val name_of(pdl_str data, pdl_str format) {
     char hex[65];
     pdl_buf sample = PDL_BUF;
@@ -66,7 +66,7 @@ static pdl_val media_block(const pdl_part *p) {
     return object_with(p->kind == PDL_PART_FILE ? "document" : "image", m);
 }
 
-/* Returns the block of a part; absent for an empty text, which the service refuses. */
+/* Returns the block of a part; absent for a blank text, which the service refuses. */
 static pdl_val block_of_part(const pdl_part *p) {
     switch (p->kind) {
     case PDL_PART_TEXT:
@@ -272,7 +272,8 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
     return body;
 }
 
-/* Sets the limit of the answer, to which a budget for thoughts is added. */
+/* When there is a budget for thoughts and the program sets no limit of the answer, sets the limit:
+ * the budget plus the default. */
 static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     pdl_vref own = pdl_dict_getz(a->params, "thinking");
     int64_t budget = pdl_is_dict(own) && !pdl_text_is(pdl_dict_getz(own, "type"), "disabled")

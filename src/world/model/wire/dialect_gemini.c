@@ -24,7 +24,8 @@ static pdl_val object_with(const char *key, pdl_val v) {
     return pdl_dict_putz(pdl_dict_new(2), key, v);
 }
 
-/* Returns the MIME type of a file that is named by its address only. */
+/* Returns the MIME type of a part. When the part does not name the type, guesses it from the end of
+ * the address. */
 static pdl_str mime_of(const pdl_part *p) {
     static const struct {
         const char *end, *mime;

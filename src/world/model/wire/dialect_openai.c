@@ -34,7 +34,8 @@ static bool refused_by_family(const writer *w, const pdl_param *p) {
     return w->family == PDL_FAMILY_O ? !p->oseries : !p->gpt5;
 }
 
-/* Writes the temperature. Reasoning models accept only 1. */
+/* Writes the temperature. Reasoning models accept only 1, but gpt-5 accepts any value when it does
+ * not reason. */
 static bool put_temperature(writer *w, pdl_vref v, pdl_err *err) {
     double t = pdl_is(v, PDL_V_INT)     ? (double)pdl_int_of(v)
                : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v)
