@@ -701,16 +701,16 @@ static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_nod
                         "write data: or lastOf: before the list");
         return NULL;
     }
-    pdl_diag *d =
-        pdl_program_diag(l->p, PDL_DIAG_OF(PDL_DIAG_WARNING, "bare-list", loc, pdl_node_loc(n)),
-                         "a list without `lastOf:` is refused by the reference interpreter");
-    d->reference_only = true;
+    pdl_program_diag(l->p, PDL_DIAG_OF(PDL_DIAG_WARNING, "bare-list", loc, pdl_node_loc(n)),
+                     "a list without `lastOf:` is refused by the reference interpreter")
+        ->reference_only = true;
     pdl_b_lastOf *b = new_block(l, PDL_BLOCK_lastOf, n, loc);
-    b->items.loc = loc;
-    b->items.n = n->n;
-    b->items.p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
+    size_t n_diags = l->p->diags.n;
+    b->items =
+        (pdl_blocks){.loc = loc, .n = n->n, .p = pdl_arena_new_n(l->a, const pdl_block *, n->n)};
     for (uint32_t i = 0; i < n->n; i++)
         b->items.p[i] = pdl_loader_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    pdl_loader_advise_split(l, n, n_diags);
     return &b->head;
 }
 

@@ -134,10 +134,12 @@ static PDL_NOINLINE void read_list(pdl_loader *l, const pdl_node *n, pdl_loc loc
         pdl_loader_wrong(l, n, loc, "should be a list");
         return;
     }
+    size_t n_diags = l->p->diags.n;
     out->n = n->n;
     out->p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
     for (uint32_t i = 0; i < n->n; i++)
         out->p[i] = pdl_loader_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    pdl_loader_advise_split(l, n, n_diags);
 }
 
 /* Reads entries with names. The names are literal text. */
