@@ -45,8 +45,8 @@ pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
     return c;
 }
 
-/* Adds the body of a function. The constants of a computed text have the label of the text, also
- * the constants of a body that is added. */
+/* Adds the body of a function. When the code was made from a computed text, the constants of the
+ * body get the label of the text, too. */
 static void add_body(pdl_emit *e, pdl_func_info *info) {
     pdl_code *c = e->code;
     size_t n = c->consts.n;

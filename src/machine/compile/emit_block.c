@@ -43,9 +43,8 @@ static bool may_call(const pdl_tree *t) {
     return source.n && memchr(source.p, '(', source.n);
 }
 
-/* Sets *found when another attempt may print another text. It may do so when the block contains a
- * model, code or a read. The block may also reach one of these through a function, a call in an
- * expression, or another file. */
+/* Sets *found when another attempt at b may print another text: b contains a model, code or a read,
+ * or may reach one of these through a function, a call in an expression, or another file. */
 static void find_changing(void *user, const pdl_block *b) {
     bool *found = user;
     if (*found || !b) return;

@@ -320,8 +320,8 @@ static void emit_dict(pdl_emit *e, const pdl_xnode *x) {
     emit_DICT(e, x->u.dict.n);
 }
 
-/* Emits a slice that is only a part of the key, as in x[1:2, 0]. No value has an item under such a
- * key. */
+/* Emits the error of a slice that is only a part of a key, as in x[1:2, 0]. No value has an item
+ * under such a key. */
 static void emit_stray_slice(pdl_emit *e, const pdl_xnode *x) {
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
     pdl_emit_set_span(e, x);

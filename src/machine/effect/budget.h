@@ -79,8 +79,8 @@ bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
 /* Fills err with the error that the seconds of b are used up. Always returns false. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
-/* Counts turns. The machine calls this function itself, since turns make no effects. Error: budget.
- * b may be NULL. */
+/* Counts turns in b and in the budgets around b. The machine calls this function itself, since
+ * turns make no effects. Error: budget. b may be NULL. */
 PDL_MUST bool pdl_budget_take_turns(pdl_budget *b, size_t turns, pdl_err *err);
 /* Checks that b and all budgets around it have seconds left. Error: budget. b may be NULL. */
 PDL_MUST bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err);

@@ -267,8 +267,8 @@ bool pdl_is_control_key(pdl_str name);
  * `may_repeat` returns true when this world executes e so that it changes nothing outside. Then e
  * may be executed a second time. `charge` counts the costs of e, which an earlier world has
  * answered from a file. `has_output` returns true when this world holds unwritten output of the
- * run. `put_output` writes that output, and returns the bytes of output that were written in
- * all. */
+ * run. `put_output` writes that output, and returns how many bytes of output were written
+ * in all. */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
     void (*start)(pdl_world *w, pdl_effect *e);

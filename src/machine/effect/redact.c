@@ -388,7 +388,8 @@ size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end e
     return best;
 }
 
-/* An excerpt of a long source line begins in the middle of the line. */
+/* Returns true when the mark of an excerpt ends at `at`. Such an excerpt begins in the middle of a
+ * long source line. */
 static bool is_left_cut(pdl_str t, size_t at) {
     const pdl_str mark = PDL_STR("| ...");
     return at >= mark.n && pdl_str_eq(pdl_str_sub(t, at - mark.n, at), mark);

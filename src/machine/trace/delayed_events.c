@@ -19,7 +19,7 @@ enum {
      * no request make three and a half million events. */
     MAX_EVENTS = 1 << 22,
     MAX_BYTES = 128 << 20,  /* maximum size of the kept values, in bytes */
-    MAX_REPEATED = 1 << 20, /* maximum number of events that are passed on again and again */
+    MAX_REPEATED = 1 << 20, /* maximum number of events that pdl_later_repeat passes on */
     MAX_PARTS = 64,         /* maximum number of parts that are counted in a value */
     MAX_UNKNOWN = 16,       /* maximum number of kept values with more than MAX_PARTS parts */
     PART_BYTES = 32,        /* bytes that a part takes */

@@ -62,9 +62,9 @@ static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_idmap_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
 
-/* Returns true when the trace shows a block. The reference does not show blocks that an expression
- * calls. Blocks of a program that was computed from redacted values are not shown either, because
- * their names and keys are parts of those values. */
+/* Returns true when the trace shows a block. A trace in the form of the reference leaves out
+ * blocks that an expression calls. Blocks of a program that was computed from redacted values
+ * are not shown either, because their names and keys are parts of those values. */
 static bool shows(const pdl_fold *f, const fold_node *parent, const pdl_event *e) {
     if (pdl_redaction_covers(f->redaction, e->label)) return false;
     if (e->entry == PDL_ENTRY_SILENT) return !f->whole && parent && !parent->silent;
@@ -447,7 +447,7 @@ static void (*const handlers[PDL_EVENT_COUNT])(pdl_fold *f, const pdl_event *e) 
 
 static void on_event(void *user, const pdl_event *e) {
     if (e->kind != PDL_EVENT_usage)
-        pdl_fold_queue_turn(user); /* no turn of the queue between a reply and its usage */
+        pdl_fold_queue_turn(user); /* a model is not written between its reply and its usage */
     if (handlers[e->kind]) handlers[e->kind](user, e);
 }
 

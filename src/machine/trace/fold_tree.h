@@ -53,7 +53,7 @@ typedef struct fold_series {
 
 /* Counts calls of models, with their tokens and prices. */
 typedef struct fold_usage {
-    int64_t counts[3]; /* calls, completion, prompt */
+    int64_t counts[3]; /* numbers of calls, of completion tokens and of prompt tokens */
     double cost;       /* 0 when it is unknown */
 } fold_usage;
 
@@ -88,7 +88,7 @@ typedef struct fold_node {
      * index. */
     pdl_idmap by_index;
     pdl_val context;          /* for models: the incoming messages */
-    int64_t usage[3];         /* calls, completion, prompt */
+    int64_t usage[3];         /* numbers as in fold_usage.counts */
     double cost;              /* negative when it is unknown */
     fold_usage inside;        /* usage of parts that were written and freed */
     fold_usage lost;          /* usage of failed attempts that the trace does not show */
@@ -114,12 +114,12 @@ typedef struct fold_node {
 /* The lists of messages that a model has in the trace. */
 typedef enum { FOLD_CONTEXT, FOLD_INPUT, FOLD_LISTS } fold_list;
 typedef struct fold_bases fold_bases; /* fold_same.c */
-/* The id of the model itself and its `pdl__context`. Both are borrowed. */
+/* The id and the `pdl__context` of the model whose list is being written. Both are borrowed. */
 typedef struct fold_own {
     pdl_vref id, context;
 } fold_own;
 
-/* A named block that was not executed at this position. */
+/* A block that the trace shows at a position where it was not executed. */
 typedef struct fold_written {
     const pdl_block *block;
     char *name;   /* owned; NULL when the block has no name */

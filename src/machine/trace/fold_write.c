@@ -668,7 +668,7 @@ static void ask(void *user, const fold_question *q, fold_answers *a) {
     view_of v = *(const view_of *)user;
     v.answers = a;
     const pdl_block *b = v.node->block;
-    switch (q->what) { /* the results of these questions are among the answers */
+    switch (q->what) { /* each call appends its result to `a` */
     case FOLD_ASKS_VALUE: (void)value(&v, b, q->key, q->index); break;
     case FOLD_ASKS_CHILD: (void)part(&v, b, q->child, q->key, q->index); break;
     case FOLD_ASKS_ENTRIES: (void)more(&v, b, q->place, pdl_absent()); break;

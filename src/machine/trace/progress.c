@@ -35,7 +35,7 @@ static pdl_val shown_of(const pdl_progress *p, pdl_vref v) {
     return p->shown && !pdl_is_absent(v) ? p->shown(p->shown_user, v) : pdl_keep(v);
 }
 
-/* Writes a value on one line. */
+/* Writes a value on one line. Of the words of a command, only the first is written. */
 static void put_value(const pdl_progress *p, pdl_vref v, size_t most, pdl_buf *out) {
     pdl_val shown = shown_of(p, v);
     bool is_argv = pdl_is_list(shown) && pdl_list_len(shown);

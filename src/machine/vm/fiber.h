@@ -86,7 +86,7 @@ typedef struct pdl_vm_block {
     uint32_t instances;      /* number of calls that the block's expressions have made */
     uint8_t print_in, print; /* the fiber's register `print` before the block, and inside it */
     bool holds;              /* output waits until the block has succeeded; see pdl_out_hold */
-    pdl_label control_in;    /* the register `control` of the parent */
+    pdl_label control_in;    /* the fiber's register `control` before the block */
     pdl_budget *budget;      /* owned; the budget that this block made; NULL when it made none */
 } pdl_vm_block;
 

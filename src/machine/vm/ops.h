@@ -37,7 +37,7 @@ static inline bool is_handle(pdl_vref v) { return pdl_is(v, PDL_V_HANDLE); }
 /* These functions are in ops_block.c. */
 void pdl_vm_enter(pdl_fiber *f, const pdl_blockinfo *info);
 void pdl_vm_to_message(pdl_fiber *f);
-pdl_val pdl_vm_background_add(pdl_val a, pdl_val b); /* takes both; an absent background is empty */
+pdl_val pdl_vm_background_add(pdl_val a, pdl_val b); /* takes a and b; either may be absent */
 /* These functions are in contribute.c. */
 void pdl_vm_files_close(pdl_run *r);
 bool pdl_vm_is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out);

@@ -19,9 +19,9 @@ PDL_MUST bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err);
 void pdl_journal_db_close(db *d); /* Commits what is not committed yet; d may be NULL. */
 pdl_str pdl_journal_db_path(const db *d);
 
-/* Commits. All writes go into a transaction that the first of them begins. */
+/* Commits what was written since the last commit; the next write begins a new transaction. */
 PDL_MUST bool pdl_journal_db_commit(db *d, pdl_err *err);
-size_t pdl_journal_db_pending(const db *d); /* writes since the last commit */
+size_t pdl_journal_db_pending(const db *d); /* number of writes since the last commit */
 
 /* Appends the value of the key in the file; nothing when the file has no such key. */
 PDL_MUST bool pdl_journal_db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err);

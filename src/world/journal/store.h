@@ -46,7 +46,7 @@ PDL_MUST bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err);
 void pdl_store_roll_back(pdl_store *s);
 /* Returns true when a crash of the system would lose rows, because they are not synced. */
 bool pdl_store_is_dirty(const pdl_store *s);
-size_t pdl_store_pending(const pdl_store *s); /* rows since the last commit */
+size_t pdl_store_pending(const pdl_store *s); /* number of writes since the last commit */
 /* Copies all rows into a new file. Error: usage when it exists, io. */
 PDL_MUST bool pdl_store_copy(pdl_store *s, pdl_str path, pdl_err *err);
 

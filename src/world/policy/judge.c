@@ -99,9 +99,9 @@ static size_t count_at_signs(pdl_str s) {
     return n;
 }
 
-/* Returns true when the text is one value. A text is several values when a star of the pattern
- * matches a separator in it. An address has one sign @, so a pattern with this sign fits no text
- * that has several. */
+/* Returns true when the text is one value. A text with a separator that the pattern does not
+ * contain counts as several values. An address has one sign @, so a pattern with this sign fits
+ * only a text with the same number of such signs. */
 static bool is_one_value(pdl_str pattern, pdl_str text) {
     for (const char *at = text.p; at < text.p + text.n;) {
         const char *from = at;
@@ -288,7 +288,7 @@ const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module) 
 }
 
 /* Returns the labels that the sink does not show: labels that a rule denies, and labels that are
- * missing from the `allow` of a rule. */
+ * missing from the `allow` of a rule whose `otherwise` does not allow them. */
 pdl_label pdl_policies_redacted(const pdl_policies *p, pdl_sink_id sink) {
     pdl_label mask = 0;
     for (size_t i = 0; i < p->all.n; i++) {

@@ -548,7 +548,8 @@ static void read_keys_without_sink(reader *r, const pdl_node *n, const pdl_node 
 static bool same_name(pdl_str a, pdl_str b) { return !a.p == !b.p && pdl_str_eq(a, b); }
 
 /* Reports a rule that allows and denies the same label. Also reports a rule with the same subject
- * as an earlier rule: the later one never decides, so one of the two is a mistake. */
+ * as an earlier rule for all values: the later one never decides, so one of the two is a mistake.
+ * This does not apply to sinks at which all rules count. */
 static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
     pdl_label both = new_one->allow & new_one->deny;
     if (both) {

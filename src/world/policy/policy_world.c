@@ -26,8 +26,8 @@ static policy_front *of(pdl_world *w) { return (policy_front *)(void *)w; }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Reports a decision to `asker`. The sink of the effect cannot be used, because it may have been
- * replaced when the effect was forwarded. */
+/* Reports a decision to `asker`, unless it allows an action without labels. The sink of the effect
+ * cannot be used, because it may have been replaced when the effect was forwarded. */
 static void report_to(policy_front *r, pdl_effect_sink asker, const pdl_effect *e,
                       const pdl_policy_ask *ask, const pdl_decision *d, const char *outcome) {
     pdl_label any = 0;
@@ -336,8 +336,8 @@ static void set_labels(policy_front *r, pdl_effect *e) {
     }
     pdl_arena_free(arena);
     if (e->kind == PDL_EFFECT_tool && pdl_tool_use_of(e).lists) {
-        /* With a lock, a person has approved the definitions. Names that a policy gives to replies
-         * of tools do not apply to definitions. */
+        /* With a lock, a person has approved the definitions. The labels that a policy
+         * gives to replies of tools do not apply to the list of tool definitions. */
         is_trusted = is_trusted || pdl_policies_have_locks(r->opt.policies);
         named = 0;
     }

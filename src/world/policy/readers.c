@@ -152,7 +152,7 @@ static bool parse(pdl_str text, pdl_val *out) {
     return false;
 }
 
-/* Reads lines of JSON as a list. */
+/* Reads lines as a list. Returns false unless each line is a JSON object. */
 static bool parse_lines(pdl_str text, pdl_val *out) {
     pdl_val list = pdl_list_new(0), one;
     for (size_t from = 0; from < text.n;) {

@@ -56,8 +56,8 @@ const char *pdl_policy_rule_fits_nothing(const rule *r) {
     return NULL;
 }
 
-/* Returns true when every path that fits the narrow pattern fits the wide one, too. For example,
- * "a/" with two stars fits all paths below a. */
+/* Returns true when it is certain that every path that fits the narrow pattern fits the wide one,
+ * too. For example, "a/" with two stars fits all paths below a. */
 static bool path_covers(pdl_str wide, pdl_str narrow) {
     if (!pdl_str_ends(wide, PDL_STR("/**")) || has(narrow, "..")) return false;
     pdl_str folder = pdl_str_sub(wide, 0, wide.n - 2);

@@ -180,8 +180,8 @@ static bool has_below(const char *folder, const char *name) {
     return has;
 }
 
-/* Notes files that must not be made in a folder to which code may write. These files are made, as
- * placeholders, and mounted over while the command runs. */
+/* Notes the missing start files of a folder to which code may write, so that code cannot make them.
+ * The helper makes them, as placeholders, and mounts over them while the command runs. */
 static void note_placeholders(const char *folder, walk_result *out) {
     for (size_t i = 0; i < N_START_FILES; i++)
         if (!has_below(folder, start_files[i]))

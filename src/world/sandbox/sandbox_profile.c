@@ -146,8 +146,8 @@ static bool covered(const path_list *l, const char *path) {
 }
 
 /* Returns true when a narrowing profile may name this path. For reading, it may name the paths that
- * every program sees and the paths that may be written. The profile may not name a hidden path,
- * because that would make the path visible. */
+ * every program sees and the paths that may be written. The profile may name a hidden path
+ * only if the list names it already, because naming it makes it visible. */
 static bool is_inside(const profile_reader *r, list_kind kind, const path_list *before,
                       const char *path) {
     const pdl_profile_source *f = r->from;

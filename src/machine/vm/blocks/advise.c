@@ -41,8 +41,8 @@ static bool add_name(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* When name is a function of another language, such as len, suggests what to write instead.
- * Otherwise suggests a name in scope. */
+/* When the program sets name only later, says so. When name is a function of another language, such
+ * as len, suggests what to write instead. Otherwise suggests a name in scope. */
 static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str name, pdl_err *err) {
     pdl_loc at = site->node ? pdl_node_loc(site->node) : site->loc;
     struct known k = {.f = f};
@@ -74,7 +74,7 @@ static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-/* Returns the value with which a promise was filled, and v when it is no such promise. */
+/* Returns the value of v when v is a filled promise, and otherwise v. */
 static pdl_vref settled(pdl_vref v) {
     bool is_filled = pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED;
     return is_filled ? pdl_promise_of(v)->value : v;
@@ -167,7 +167,7 @@ struct element {
     const pdl_fiber *f;
     int64_t index;
     size_t n_found; /* number of accesses x[i] that may have caused the error */
-    size_t length;  /* number of items or characters there */
+    size_t length;  /* number of items or characters of the last such x */
     bool is_text;
 };
 

@@ -240,7 +240,7 @@ static void flush(pdl_run *r) {
 
 void pdl_out_flush(pdl_run *r) {
     if (r->output.draining)
-        return; /* flush has called a sink that prints: it sends that text, too */
+        return; /* flush has called a sink that prints, and will also send what the sink printed */
     r->output.draining = true;
     flush(r);
     assert(pdl_outq_ok(r->output.queue));
@@ -407,7 +407,8 @@ bool pdl_out_was_sent(const pdl_fiber *f, size_t mark) {
     return false;
 }
 
-/* Returns true when the answer of a call was accepted. The call is NULL when it was forgotten. */
+/* Returns true when the answer of a call was accepted, or when c is NULL because the call was
+ * forgotten. */
 static bool is_answered(const pdl_inflight *c) {
     return !c || (c->done && !c->failed && !c->refused);
 }

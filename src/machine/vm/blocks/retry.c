@@ -427,7 +427,7 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err) {
     pdl_vm_block *b = block(f);
     pdl_attempts *a = b->attempts;
-    assert(a); /* RETRY_INIT has made it */
+    assert(a); /* RETRY_INIT has made the attempts */
     set_val(&b->child_messages, pdl_absent());
     set_val(&f->background, pdl_absent());
     if (wants_retry(f, a)) {
@@ -549,14 +549,14 @@ pdl_step pdl_op_EXPECT_DONE(pdl_fiber *f, pdl_err *err) {
 
 bool pdl_vm_expect_retry(pdl_fiber *f) {
     const pdl_attempts *a = block(f)->attempts;
-    assert(a); /* RETRY_INIT has made it */
+    assert(a); /* RETRY_INIT has made the attempts */
     if (a->unmet) push_delay(f, a);
     return a->unmet;
 }
 
 /* Ends the output of an attempt whose result does not meet an expectation. When the block has a
- * `spec`, the output is refused. Otherwise the attempt has not failed, and its output is kept (as
- * in the conformance kit). */
+ * `spec` and no parser, the output is refused. Otherwise the attempt has not failed, and its output
+ * is kept (as in the conformance kit). */
 static void end_unmet(pdl_fiber *f, const pdl_handler *h) {
     const pdl_vm_block *b = block(f);
     assert(f->out == h->out);

@@ -84,8 +84,8 @@ static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
     pdl_out_flush(r);
 }
 
-/* Returns the facts that a world reports about a model call besides its answer or failure. Owned;
- * absent when there are no such facts. */
+/* Returns the value that has the facts about a model call besides its answer or failure: the reply,
+ * or the details of the error. Owned; absent when there are no such facts. */
 static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -511,7 +511,7 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
         pdl_vm_mark_code(c->block, &err);
         pdl_vm_advise_python(PDL_AS(code, c->block), &err);
     }
-    /* A host may refuse a request with an error of any other kind, which is not changed. */
+    /* An error of another kind, such as a host program may give, is not reworded. */
     bool raised =
         err.kind == PDL_E_code || err.kind == PDL_E_memory || err.kind == PDL_E_expression;
     if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);

@@ -52,8 +52,9 @@ static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* Returns the variables that the text reads, the context and usage among them. The context is
- * passed with functions of the program, because they see it when the code calls them. */
+/* Returns the variables that the text reads, the context and usage among them. When scope is a
+ * dict, only its values are variables. The context is passed with functions of the program, because
+ * they see it when the code calls them. */
 static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
     struct pick p = {f, text, wants_all(text), false, pdl_dict_new(4)};
     if (pdl_is_dict(scope)) {

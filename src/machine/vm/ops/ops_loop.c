@@ -28,7 +28,7 @@
 
 #include "base/banned.h"
 
-/* Makes a sequence that can be indexed. A list stays as it is; any other iterable
+/* Makes a sequence that can be indexed. A list, tuple or range stays as it is; any other iterable
  * becomes a list. */
 static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) || pdl_is(v, PDL_V_RANGE)) {

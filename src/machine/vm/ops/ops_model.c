@@ -65,7 +65,8 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
     return PDL_STEP_FAIL;
 }
 
-/* Adds defaults to the model's parameters. Without a model the parameters do not change. */
+/* Replaces functions in the model's parameters by their declarations. Adds defaults when there is a
+ * model. */
 static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out,
                           pdl_err *err) {
     if (!pdl_is_dict(given) && !pdl_is_null(given)) {

@@ -287,8 +287,9 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
     return true;
 }
 
-/* Returns the scope for a macro at the top level of a template: the current variables of the
- * template, without the variables of loops. */
+/* Returns the scope that a macro sees. A nested macro sees the scope of its definition. A macro at
+ * the top level of a template sees the current variables of the template, without the variables of
+ * loops. */
 static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     if (m->nested) return pdl_scope_keep(m->scope);
     for (size_t i = f->frames.n; i-- > 0;) {

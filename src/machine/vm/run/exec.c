@@ -257,7 +257,7 @@ static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->fibers.turns >= f->run->opt.turns)) {
         f->run->fibers.turns = 0;
         if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
-            return PDL_STEP_FAIL; /* a walk was cancelled that could not report this */
+            return PDL_STEP_FAIL; /* a walk was cancelled where it could not return an error */
         f->run->fibers.yielded = true;
         pdl_fiber_ready(f);
         return PDL_STEP_WAIT;
@@ -373,7 +373,7 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         }
         case PDL_OP_ENTER:
             if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
-                return PDL_STEP_FAIL; /* a walk was cancelled that could not report this */
+                return PDL_STEP_FAIL; /* a walk was cancelled where it could not return an error */
             pdl_vm_enter(f, f->code->operands.p[i->c]);
             break;
         case PDL_OP_MUTE: f->print &= (uint8_t)~PRINT_RESULT; break;

@@ -192,9 +192,10 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
         PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
-/* Before an error takes effect, earlier calls must end. When streaming, their replies are shown,
- * because they were paid for; if one of these calls fails, its error is reported instead. Calls
- * that were made before the block that will catch the error are left out. */
+/* When streaming, an error takes effect only after earlier calls have ended, unless it cannot be
+ * caught or is about a budget. The replies of these calls are shown, because they were paid for. If
+ * one of the calls fails, its error is reported instead. Calls that were made before the block that
+ * will catch the error are left out. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     if (f->run->opt.stream == PDL_STREAM_NONE || err->uncatchable || err->kind == PDL_E_budget)
         return PDL_STEP_DONE;

@@ -206,8 +206,8 @@ pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
     return pdl_with_flags(job.dict, PDL_F_MODULE);
 }
 
-/* Pushes the names with which the run began, then `stdlib` and `pdl_usage`, then the names that the
- * program defined. */
+/* Pushes a dict of all variables: those with which the run began, then `stdlib` and `pdl_usage`,
+ * then those that the program defined. */
 void pdl_op_SCOPE(pdl_fiber *f) {
     pdl_run *r = f->run;
     pdl_val lib = pop(f), d = pdl_dict_putz(pdl_dict_new(1), "pdl_context", pdl_keep(f->ctx));

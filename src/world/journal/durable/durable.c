@@ -266,8 +266,8 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_durable_give(o);
 }
 
-/* Executes a write to a file. The next world answers it before its `start` returns. All rows before
- * the write are synced first. Takes o. */
+/* Executes a write to a file. The next world answers it before its `start` returns, unless a host
+ * program answers later. All rows before the write are synced first. Takes o. */
 static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     bool again = o->row != 0;

@@ -156,7 +156,8 @@ static void remove_all(const char *name) {
     if (!pdl_db_remove(pdl_str_of(name), &n, &ignored)) pdl_err_fini(&ignored);
 }
 
-/* Opens the file of another process for reading. Returns NULL when the file is empty. */
+/* Opens the file of another process for reading. Returns NULL when the file is empty or cannot be
+ * opened. */
 static pdl_store *peek(pdl_str path) {
     pdl_store *s = NULL;
     pdl_err ignored = {0};
@@ -200,8 +201,8 @@ static bool lock_soon(pdl_str path, int fd) {
     return true;
 }
 
-/* Examines a file whose lock this process has taken. FAILED: the file was removed, and the caller
- * tries again. */
+/* Examines a file whose lock this process has taken. FAILED: this function removed the
+ * file, and the caller tries again. */
 static claim_state look(pdl_str path, const char *name, bool replace, int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return CLAIM_THERE;

@@ -446,7 +446,8 @@ static bool on_file(void *user, const store_file *f) {
     return true;
 }
 
-/* Checks that --again names something in the run: an effect, or a file that it writes. */
+/* Checks that --again names something in the run: an effect, or a file that the run writes. Any
+ * name is accepted when the program or its inputs have changed. */
 static bool check_again(const pdl_durable *d, const run_override *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place)};
     if (!pdl_store_each(d->file.store, STORE_BRIEF, 0, on_place, &x, err) ||

@@ -49,8 +49,8 @@ static bool is_in_use(pdl_str path) {
     return held;
 }
 
-/* Returns true for a file with the name of a journal. The content of the file may be damaged, or
- * empty because the process that made it was killed. */
+/* Returns true for a file with the name or the content of a journal. With this name, the content
+ * may be damaged, or empty because the process that made the file was killed. */
 static bool may_be_journal(pdl_str path) {
     return pdl_str_ends(path, PDL_STR(".journal")) || pdl_store_is_ours(path);
 }

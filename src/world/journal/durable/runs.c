@@ -292,8 +292,8 @@ static void copy_summary(pdl_arena *a, const pdl_durable_summary *from, pdl_dura
     to->place = from->place ? keep(a, pdl_str_of(from->place)) : NULL;
 }
 
-/* Lists a file whose process was killed before it wrote the first row. The file is listed by its
- * name and age, so that the user can remove it. */
+/* Makes the entry of a file without rows: its process was killed before the first row, or has just
+ * begun. The file is listed by its name and age, so that the user can remove it. */
 static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str path) {
     indexed *x = pdl_arena_new(l->arena, indexed);
     *x = (indexed){.s = {.state = pdl_lock_is_held(path) ? PDL_RUN_RUNNING : PDL_RUN_KILLED,

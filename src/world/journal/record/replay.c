@@ -192,7 +192,7 @@ static void find_answer(replayer *r, answer *a) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* Delivers the text in one piece, because this run streams but the recorded run did not. */
+/* Delivers the text in one piece when this run streams and the recorded run did not. */
 static void give_whole_text(const answer *a) {
     pdl_vref stream =
         a->e->kind == PDL_EFFECT_model ? pdl_dict_getz(a->e->request, "stream") : pdl_absent();

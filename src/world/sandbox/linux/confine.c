@@ -117,7 +117,8 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Reports a name without control characters, because the name may come from an attacker. */
+/* Reports that a command cannot be executed, and returns the exit status that a shell would have.
+ * Control characters in the name are replaced, because the name may come from an attacker. */
 static int refuse_as_shell(const char *name, bool is_absent) {
     char line[512];
     const char *shown = *name ? name : "''";

@@ -176,7 +176,7 @@ static bool keep(const char *path) {
     return mount(to, to, NULL, MS_BIND | MS_REC, NULL) == 0 && make_read_only(to);
 }
 
-/* Mounts a path on itself, because a mount point cannot be renamed. */
+/* Mounts a folder on itself, because a mount point cannot be renamed. Ignores other paths. */
 static bool hold_name(const char *path) {
     char to[PATH_MAX];
     struct stat st;

@@ -114,7 +114,7 @@ static void try_bwrap(sandbox_machine *m) {
     close(said[0]);
 }
 
-/* Returns the ABI of Landlock, 0 when there is none. */
+/* Returns the ABI of Landlock that `without` leaves; 0 when there is none. */
 static int ask_landlock(const char *without) {
     static const char word[] = "landlock";
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);

@@ -167,9 +167,9 @@ static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
                         err);
 }
 
-/* Syncs the folder. When SQLite turns its log on, it makes a rollback journal and removes it. A
- * power cut could undo the removal and keep the log; SQLite would then find the rollback journal
- * and undo everything that was written since. */
+/* Syncs the folder when `full` is set. When SQLite turns its log on, it makes a rollback journal
+ * and removes it. A power cut could undo the removal and keep the log; SQLite would then find the
+ * rollback journal and undo everything that was written since. */
 static bool sync_folder(const pdl_store *s, pdl_err *err) {
     pdl_str path = pdl_sql_path(s->q);
     size_t slash = pdl_str_rfind(path, PDL_STR("/"));
@@ -253,7 +253,8 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
     return ok;
 }
 
-/* Returns true when the head of the file may exist only in the log beside it, as after a kill. */
+/* Returns true when the file, read together with the log beside it, is a journal. After a kill, the
+ * head of the file may exist only in the log. */
 static bool is_by_log(pdl_str path) {
     sql *q = NULL;
     pdl_err ignored = {0};
