@@ -42,7 +42,8 @@ uint64_t pdl_os_memory_left(void);
  * request at every turn. Without this call, freed blocks of some megabytes would be returned to the
  * system and requested again page by page, which takes half of the time of a long agent loop. */
 void pdl_os_keep_large_blocks(void);
-/* Limits the address space of a child. Returns false where the system has no such limit. */
+/* Limits the address space of a child. Returns false when that fails, as on a system without this
+ * limit. */
 bool pdl_os_limit_memory(pid_t child, uint64_t bytes);
 /* Returns true when a process is gone, or is a zombie, which has released everything. */
 bool pdl_os_has_ended(pid_t process);
@@ -75,7 +76,8 @@ int pdl_os_open_exactly(const char *path, int flags, unsigned mode);
 int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode);
 /* Returns the kind of the network file system on which the path lies; NULL for a local one. */
 const char *pdl_os_network_files(const char *path);
-/* Returns the process that has an flock on the file with this number; 0 when it is unknown. */
+/* Returns the process that has an flock on the file with this inode number; 0 when the process is
+ * unknown. */
 pid_t pdl_os_lock_holder(uint64_t inode);
 
 /* --- streams, pipes, sockets --- */

@@ -54,8 +54,9 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix);
 #define PDL_NOT_FOUND ((size_t)-1)
 
 /* pdl_str_find returns the byte offset of the first occurrence at or after from, pdl_str_rfind the
- * offset of the last occurrence. Both return PDL_NOT_FOUND when there is no occurrence. The empty
- * needle is found at from, or at the end of s. The time is linear in the length of s. */
+ * offset of the last occurrence. Both return PDL_NOT_FOUND when there is no occurrence.
+ * pdl_str_find finds the empty needle at from, pdl_str_rfind at the end of s. The time is linear in
+ * the length of s. */
 size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from);
 size_t pdl_str_rfind(pdl_str s, pdl_str needle);
 /* Searches as pdl_str_find, but as a walk (cancel.h) over a value. When the walk is cancelled, the
@@ -95,7 +96,7 @@ char *pdl_str_dup(pdl_str s);
 size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit);
 
 /* Returns the candidate that is most like name, or an empty slice when none is close enough to be
- * meant. */
+ * meant. A candidate that is equal to name does not count. */
 pdl_str pdl_str_nearest(pdl_str name, const pdl_str *candidates, size_t n);
 
 #endif

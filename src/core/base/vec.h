@@ -6,7 +6,7 @@
  * items do not outlive a push: keep an index instead. Out of memory is handled in
  * base/memory/alloc.c, so pushing cannot fail.
  *
- * This is the only place in which arrays grow. Growth is by half, which costs a constant number of
+ * Nearly all arrays of the library grow here. Growth is by half, which costs a constant number of
  * copies per item and lets an allocator use freed memory again.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -78,7 +78,7 @@ PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
 PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
 
 /* Makes a file without a name, which this process can read and write, in a folder. When folder is
- * NULL, uses /tmp. Returns -1 when that is not possible. */
+ * NULL or empty, uses /tmp. Returns -1 when that is not possible. */
 int pdl_file_scratch(const char *folder);
 /* Reads exactly n bytes of a descriptor from an offset on. */
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
@@ -91,7 +91,8 @@ char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix);
 /* Makes a directory and its parents; succeeds when it exists. */
 PDL_MUST bool pdl_file_mkdir(const char *path, pdl_err *err);
 
-/* Returns true when path names an open descriptor, such as /dev/stdout or /dev/fd/3. */
+/* Returns true when path is the name of a descriptor, such as /dev/stdout or /dev/fd/3. Sets *fd to
+ * the number of the descriptor, which need not be open. */
 PDL_MUST bool pdl_file_descriptor(pdl_str path, int *fd);
 typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } pdl_file_kind;
 /* Returns the kind of file at path; symbolic links are followed. */

@@ -71,9 +71,9 @@ static bool is_given(const pdl_http_request *r, pdl_str name) {
     return found;
 }
 
-/* Without TLS the server is on this machine or near it. A compressed answer is decoded, but none is
- * requested: libcurl writes headers letter by letter, and the names of the encodings would be a
- * third of the letters. */
+/* Without TLS the server is on this machine or near it, so no compressed answer is requested:
+ * libcurl writes headers letter by letter, and the names of the encodings would be a third of the
+ * letters. An answer that is compressed all the same is decoded. */
 static void set_headers(transfer *t, const pdl_http_request *r, bool tls) {
     const pdl_curl *c = &t->http->curl;
     t->headers = c->slist_append(NULL, "Expect:");

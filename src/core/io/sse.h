@@ -52,8 +52,8 @@ typedef struct pdl_sse {
 enum { PDL_MAX_SSE_ID = 4096, PDL_MAX_SSE_STRAY = 2000 };
 
 /* Gets one event. data has its data lines, joined by LF; name is the event field, or empty. Both
- * are borrowed for the call. A field `error` (llama.cpp) counts as an event of that name, whose
- * data is its value. */
+ * are borrowed for the call. A field `error` (llama.cpp) counts as an event with the name error,
+ * whose data is the value of the field. */
 typedef bool pdl_sse_fn(void *user, pdl_str name, pdl_str data, pdl_err *err);
 
 /* Does the same as pdl_lines_feed, for events. Events without data are not reported, except those

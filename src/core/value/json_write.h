@@ -14,10 +14,12 @@ enum {
     PDL_JSON_SORT = 4, /* sorts keys by their text; with no other flag this is the canonical form */
     PDL_JSON_NAN = 8,  /* writes NaN, Infinity and -Infinity; without the flag they are an error */
     /* Values that are not JSON (dates, handles, contexts, functions...) become their str(); tuples,
-     * sets, ranges and views become lists. Without this flag only tuples are accepted, and anything
-     * else is an error (TypeError "Object of type date is not JSON serializable"). */
+     * sets, ranges and views become lists. Without this flag such a value is an error (TypeError
+     * "Object of type date is not JSON serializable"), unless it is a tuple or a handle with a JSON
+     * form. */
     PDL_JSON_LOOSE = 16,
-    PDL_JSON_CONTEXT = 64, /* contexts become the list of their messages */
+    /* Contexts become the list of their messages, with or without PDL_JSON_LOOSE. */
+    PDL_JSON_CONTEXT = 64,
     /* Containers deeper than PDL_MAX_JSON_DEPTH become "..."; without this flag they are an
      * error. */
     PDL_JSON_CUT = 32,

@@ -1,5 +1,5 @@
-/* lex_tag.c -- see token.h. Reads the tokens between the delimiters of a tag. The class of its
- * first byte decides how a token is read.
+/* lex_tag.c -- see token.h. Reads the tokens between the delimiters of a tag. How a token is read
+ * depends on the class of the first byte.
  *
  * A token is read in one of two ways. With the usual delimiters, }} and %}, no end of a tag begins
  * with a letter, a quote, an opening bracket or one of the signs . , | ~ : ;. Such a byte alone
@@ -66,8 +66,8 @@ pdl_str pdl_token_text(const pdl_token *t) {
     return t->kind == PDL_TK_NAME ? t->text : pdl_tk_text(t->kind);
 }
 
-/* Sets a token without a text or a value. The caller sets the members that its kind has. Every
- * token of every expression is made here, so the function writes no other member. */
+/* Sets a token without a text or a value. The caller sets the members that its kind has. Names and
+ * operators, which most tokens are, are made here, so the function writes no other member. */
 static inline void set_token(pdl_token *t, pdl_tk kind, uint32_t start, uint32_t end) {
     t->kind = kind;
     t->kw = PDL_KW_NONE;

@@ -9,7 +9,8 @@
 
 #include "base/banned.h"
 
-enum { DEEPEST = 600 }; /* below this depth, which chains may pass, only "..." is printed */
+/* Parts below this depth are printed as "...". A long chain of operators can be deeper. */
+enum { DEEPEST = 600 };
 
 typedef struct {
     pdl_buf *out;

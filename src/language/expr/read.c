@@ -177,8 +177,9 @@ const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* Returns true for words that Python does not accept as names of keyword arguments. A call with
- * such a word passes a dict, in which a name may be repeated. */
+/* Returns true for words that Python does not accept as names of keyword arguments. For a call with
+ * such a word, the reference passes all keyword arguments in a dict, where a name may be
+ * repeated. */
 static bool is_python_keyword(pdl_str s) {
     static const char *const words[] = {
         "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",

@@ -252,7 +252,7 @@ static const pdl_xnode *read_with(pdl_reader *r) {
         const pdl_xnode *t = n->u.with.targets[i];
         uint32_t suspects = r->suspects;
         set_target(r, t);
-        r->suspects = suspects; /* `with` may set `loop` */
+        r->suspects = suspects; /* setting `loop` in a `with` is not suspect */
     }
     n->u.with.body = read_body(r, ends, true);
     pdl_names_close(&r->names, mark);

@@ -43,7 +43,8 @@ typedef struct pdl_dyn {
     const struct pdl_dyn *up;
 } pdl_dyn;
 
-/* The entries of the current value that were evaluated, for unevaluated*. */
+/* The entries of the current value that were evaluated, for the keywords unevaluatedItems and
+ * unevaluatedProperties. */
 typedef struct pdl_seen {
     uint64_t *bits;
     size_t n;

@@ -125,7 +125,7 @@ pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref 
                          pdl_vref schema) {
     if (!c->fails || c->stopped) return NULL;
     if (c->fails->first && c->n_fails >= PDL_CHECK_FAILS)
-        return NULL; /* beyond the ceiling, each list still gets one failure */
+        return NULL; /* beyond the ceiling, a list of failures still gets its first failure */
     c->n_fails++;
     pdl_fail *f = pdl_arena_new(c->arena, pdl_fail);
     f->kind = kind;
@@ -210,7 +210,7 @@ static bool run_object(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn 
     unsigned draft = dyn->res->draft;
     pdl_kw_at at = {
         .c = c, .want = pdl_absent(), .schema = schema, .v = v, .dyn = dyn, .seen = seen};
-    if (draft < PDL_D19) { /* in these drafts keywords beside $ref are ignored */
+    if (draft < PDL_D19) { /* in the drafts before 2019, keywords beside $ref are ignored */
         at.want = pdl_dict_getz(schema, "$ref");
         if (pdl_is_str(at.want)) return pdl_keyword_find(PDL_STR("$ref"), draft)->fn(&at);
     }
