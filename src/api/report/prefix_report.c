@@ -32,7 +32,7 @@ typedef struct unit {
     bool is_message;
     bool ends;      /* the provider keeps a beginning that ends after this unit */
     uint64_t chain; /* hash of this unit and of all units before it */
-    size_t before;  /* the previous call with the same key, from 1; 0 when there is none */
+    size_t before;  /* number of the previous call with the same key, or 0 */
 } unit;
 
 typedef struct prefix_call {
@@ -47,17 +47,17 @@ typedef struct prefix_call {
      * unknown */
     int64_t kept;
     bool is_earlier; /* the call was made in an earlier run */
-    /* the earlier call that shares the longest beginning with this call, from 1; 0 when no call
-     * shares one */
+    /* number of the earlier call that shares the longest beginning with this call, or 0; the first
+     * call has the number 1 */
     size_t with;
-    size_t before;   /* the previous call of the same model, from 1; 0 when there is none */
+    size_t before;   /* number of the previous call of the same model, or 0 */
     pdl_val differs; /* the first difference and its cause, or null */
     size_t behind;   /* equal bytes of the text after the value that differs */
 } prefix_call;
 
 struct pdl_prefix {
     PDL_VEC(prefix_call) calls;
-    pdl_idmap ends; /* key of a chain -> the last call that begins with its units, from 1 */
+    pdl_idmap ends; /* key of a chain -> number of the last call that begins with its units */
     pdl_idmap by_id;
     size_t first; /* index of the first call in the last run */
     bool causes;

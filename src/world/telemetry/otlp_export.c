@@ -3,8 +3,8 @@
  * A batch is one message of OTLP that grows until it is full (BATCH, BATCH_BYTES) or a second has
  * passed. A few batches are in flight at a time, the others wait in a queue. A batch that the
  * collector may accept later is sent again (is_passing, wait_of). Batches that cannot be sent are
- * dropped: for PAUSE_NS after a failure nothing is sent, and when more than MAX_BYTES wait the
- * collector is too slow.
+ * dropped. After a failure, nothing is sent for PAUSE_NS. When more than MAX_BYTES wait, the
+ * collector counts as too slow.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -33,7 +33,7 @@ typedef enum pdl_sampling {
 pdl_sampling pdl_sampling_of(pdl_str model);
 
 /* Returns the number of thinking tokens for a reasoning_effort with Anthropic's models. Returns 0
- * when the model does not think. */
+ * for an effort without thinking ("none"), and for an unknown word. */
 int64_t pdl_thinking_tokens(pdl_vref effort);
 /* Returns the number of thinking tokens for Google's models without levels; -1 without a
  * reasoning_effort. */
