@@ -178,7 +178,8 @@ typedef struct pdl_check_options {
 
 /* Adds diagnostics to a loaded program and sorts them. A problem in an included or imported file is
  * reported at the place of the include, and its place in the file is a related place. Levels and `#
- * pdl: ignore` comments are applied. A program that did not load keeps the loader's diagnostics. */
+ * pdl: ignore` comments are applied. A program that did not load keeps the loader's diagnostics,
+ * except those that only follow from others (pdl_diag.follows). */
 void pdl_program_check(pdl_program *p, const pdl_check_options *opt);
 
 /* Applies levels and comments to diagnostics that were added after the check. */
@@ -202,9 +203,9 @@ bool pdl_check_is_builtin(pdl_str name);
 /* --- fixes ------------------------------------------------------------------------------------ */
 
 /* Applies the fixes that have one right answer to `bytes`, the text from which p was loaded. Leaves
- * out fixes that overlap an earlier one, and edits of other files that p includes. Line ends and a
- * byte order mark stay as they were. Returns the number of problems that were fixed; out is then
- * the new text. */
+ * out fixes that overlap an earlier one, and fixes that edit a file that p includes. Line ends and
+ * a byte order mark stay as they were. Appends the new text to out. Returns the number of problems
+ * that were fixed. */
 size_t pdl_program_fix(const pdl_program *p, pdl_str bytes, pdl_buf *out);
 
 #endif

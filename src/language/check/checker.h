@@ -148,7 +148,8 @@ const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_t
 const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 void pdl_checker_params(pdl_checker *c, const pdl_params *p);
 /* Checks a value that becomes messages: a message, or a list of such values. n is the node in which
- * it is written, or NULL. takes_text is set when a text is allowed as well. */
+ * it is written, or NULL. takes_text is set where a text would be right, too: the hint for a number
+ * is then to make it a text. */
 void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc,
                          pdl_loc mark, bool takes_text);
 /* Returns the type of the results of iterations or blocks that have the type `each`. */

@@ -172,8 +172,8 @@ pdl_loc pdl_field_loc(const pdl_block *b, const char *key);
 pdl_str pdl_fault_hint(const pdl_xfault *f, const pdl_node *n);
 
 /* Returns the place at which a failure of the block's action is shown, which is the place of the
- * block. When definitions come first, it is the place of the first key that only blocks of its kind
- * have, such as `model`. */
+ * block. When the block begins with `defs`, it is the place of the first key that is not a common
+ * field, such as `model`. */
 pdl_loc pdl_block_own_loc(const pdl_block *b);
 
 #endif

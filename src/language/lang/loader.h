@@ -78,8 +78,9 @@ void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *k
                         size_t n_known); /* reports "Field not allowed: KEY" */
 /* Adds help to the last diagnostic, for a value n where an object with names is expected. */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
-/* Adds help to the last diagnostic, for a text n where a list is expected. The text is one word, or
- * words with commas or blanks between them; words in quotes or brackets belong together. */
+/* Adds a hint to the last diagnostic, when n is a short text where a list is expected. The hint
+ * shows the list of the words between commas or blanks. For a text with quotes, brackets or other
+ * special characters, the hint only shows how a list is written. */
 void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
 /* Helps with a key that no known key is similar to: it may be a variable in the wrong place, or a
  * line of a text. */

@@ -64,7 +64,9 @@ pdl_binding *pdl_scope_binding(const pdl_scope_state *s, pdl_str name);
 /* Returns the type that a binding's value is known to have now. Less is known after code that may
  * have changed the value. */
 const pdl_ty *pdl_scope_type(const pdl_scope_state *s, const pdl_binding *b);
-/* Forgets what is known of the value of a name. */
+/* Forgets what is known of the value of a name. With narrow, the new binding is narrowed
+ * (is_narrowed), and a name with an unknown type keeps its binding. Without narrow, the new binding
+ * is mixed (is_mixed). */
 void pdl_scope_forget(pdl_scope_state *s, pdl_str name, bool narrow);
 /* Records that the value of a name was changed in place, so that only its kind is known. A change
  * in one branch counts for all branches. */

@@ -103,7 +103,7 @@ static void loosen_changed(void *user, const pdl_xnode *x);
 static void loosen_tree(pdl_checker *c, const pdl_tree *t);
 
 void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *b) {
-    /* the other variables of a function and of a map are not visible after it */
+    /* after a function or a map, only the variables of its `def` and `defs` may be visible */
     bool encloses = b->kind == PDL_BLOCK_function || b->kind == PDL_BLOCK_map;
     pdl_block_each_variable(b, encloses ? loosen_result : loosen_variable, c);
     if (b->kind == PDL_BLOCK_scalar) loosen_tree(c, PDL_AS(scalar, b)->value);
