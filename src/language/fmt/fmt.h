@@ -28,12 +28,12 @@ typedef struct pdl_format_options {
     bool sort;
 } pdl_format_options;
 
-/* Appends the formatted text. All line ends become the first line end with LF, which is LF or CR
- * LF. In a text without LF, all line ends become CR. Lines that are not formatted keep their line
- * ends. A byte order mark is kept. On an error nothing is appended. An error means that the text
- * cannot be read as YAML, that the text does not fit the schema of programs, or that a step would
- * change its meaning. Includes and names are not searched. The place in err refers to a source in
- * arena a, so the arena must outlive err. */
+/* Appends the formatted text. All line ends become LF or CR LF, like the first line end that has an
+ * LF. In a text without LF, they stay CR. Lines that are not formatted keep their line ends. A byte
+ * order mark is kept. On an error nothing is appended. An error means that the text cannot be read
+ * as YAML, that the text does not fit the schema of programs, or that a step would change its
+ * meaning. Includes and names are not searched. The place in err refers to a source in arena a, so
+ * the arena must outlive err. */
 PDL_MUST bool pdl_format(pdl_arena *a, pdl_str bytes, const pdl_format_options *o, pdl_buf *out,
                          pdl_err *err);
 

@@ -139,7 +139,7 @@ bool pdl_is_ascii(pdl_vref s); /* each code point has one byte */
 typedef struct pdl_getter {
     pdl_val paths;  /* the paths, each a list of keys; absent when the item itself is the result */
     bool multi;     /* the result is a list with a value for each path */
-    bool fold;      /* texts are compared in lower case */
+    bool fold;      /* a text is converted to lower case, for comparisons */
     pdl_vref deflt; /* borrowed; absent when there is no default */
     const pdl_native_env *env;
 } pdl_getter;

@@ -171,9 +171,9 @@ void pdl_checker_params(pdl_checker *c, const pdl_params *p) {
     }
 }
 
-/* Returns the type of a result that has the type t and fits the spec. This is t when more than the
- * kinds of t is known, or when the spec is `any`. For a base type, this is the kinds that it shares
- * with t. In all other cases, it is the type of the spec. */
+/* Returns the type of a result that has the type t and fits the spec. Returns t when more than its
+ * kinds is known, or when the spec is `any`. Otherwise, returns the kinds that t shares with a base
+ * type, or else the type of the spec. */
 static const pdl_ty *refined(pdl_checker *c, const pdl_ty *t, const pdl_type *spec) {
     pdl_type_kind kind = pdl_type_kind_of(spec);
     bool detailed = t->has_value || t->item || t->n_fields;
