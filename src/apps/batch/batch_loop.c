@@ -79,8 +79,8 @@ static bool is_cell(const window *w, pdl_vref v) {
 }
 
 /* Returns a column in the form that is written to the output. NaN and infinite numbers, which come
- * from Parquet files, SQLite and Python's JSON, become null, and so does a column that is too long.
- * *lost: some number became null. */
+ * from Parquet files, SQLite and Python's JSON, become null where is_cell does not allow them. A
+ * column that is too long becomes null, too. *lost is set when a number became null. */
 static pdl_val writable(const window *w, pdl_vref v, bool *lost) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err ignored = {0};

@@ -319,8 +319,8 @@ void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *e
 }
 
 /* Polls the uploads. Returns true even when a poll fails for a passing reason, because a batch may
- * take a day and a later poll may succeed. Returns false when more than MAX_MISSED polls fail in a
- * row. */
+ * take a day and a later poll may succeed. Returns false for any other failure, and when more than
+ * MAX_MISSED polls fail in a row. */
 static bool look_again(pdl_batch_provider *p, pdl_err *err) {
     enum { MAX_MISSED = 10 };
     if (look(p, err)) {

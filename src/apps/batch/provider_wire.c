@@ -189,8 +189,8 @@ static void note_upload(const pdl_batch_provider *p, size_t n, pdl_str id) {
 
 #define BOUNDARY "pdl-9a5c1f7e2b8d4036"
 
-/* Returns the path of the calls as the description of a batch names it, such as
- * /v1/chat/completions. */
+/* Returns the path of the calls from /v1/ on, as the description of a batch names it. Returns
+ * /v1/chat/completions when the address has no /v1/. */
 static pdl_str endpoint_of(pdl_str url) {
     size_t v1 = pdl_str_find(url, PDL_STR("/v1/"), 0);
     return v1 == PDL_NOT_FOUND ? PDL_STR("/v1/chat/completions") : pdl_str_sub(url, v1, url.n);

@@ -225,8 +225,9 @@ static void detach(population *p, pdl_err *err) {
     pdl_buf_fini(&text);
 }
 
-/* Returns the error that ended the inference. When all runs failed, it is the error of the first
- * run, because a resume executes the failed call of that run again. */
+/* Returns the error that ended the inference. When all runs failed and nothing cancelled the
+ * inference, it is the error of the first run, because a resume executes the failed call of that
+ * run again. */
 static const pdl_err *cause_of(const population *p, const pdl_err *err) {
     uint32_t failed = 0;
     while (failed < p->n && p->all[failed].err) failed++;

@@ -36,7 +36,8 @@ void pdl_particle_forget_way(particle *q) {
 
 /* --- the replay ------------------------------------------------------------------------------- */
 
-/* Steps the particle until it is held or has ended. All other particles are held or have ended. */
+/* Steps the particle until it is held. Returns false when the particle ends instead. All other
+ * particles are held or have ended. */
 static bool run_alone(particle *q, pdl_err *err) {
     enum { LOOK_MS = 1000 };
     population *p = q->of;

@@ -296,8 +296,8 @@ static void end_later(work *w) {
     }
 }
 
-/* Handles a particle that is held, has ended or has failed. Returns false when no particle needs to
- * be stepped any more: the result is decided, or all particles end (is_over), and err is set. */
+/* Handles a particle that is held, has ended or has failed. Returns false when the result is
+ * decided. Also returns false, with err set, when an error ends all particles (is_over). */
 static bool ended(work *w, particle *q, pdl_err *err) {
     uint32_t i = (uint32_t)(q - w->p->all);
     if (q->state == PARTICLE_FAILED) {
@@ -573,7 +573,8 @@ static bool run_shared(population *p, pdl_err *err) {
 }
 
 /* Returns the number of runs that are open at a time. With smc, all runs must be open at the same
- * time. Each PDL_SESSION may be large, so a program that uses it gets fewer open runs. */
+ * time. Each PDL_SESSION may be large, so with the other algorithms a program that uses it gets
+ * fewer open runs. */
 static uint32_t slots_for(const population *p) {
     enum { SESSIONS = 32 };
     uint32_t n = p->n < PDL_INFER_MAX_SMC ? p->n : PDL_INFER_MAX_SMC;

@@ -27,7 +27,8 @@
     "'answer' in item.said else item.said), eval.text_of(item.right), '') }\"\n"                   \
     "join: {as: array}\n"
 
-/* The variables of a judge. The names of their columns cannot occur in the output of a program. */
+/* The variables of a judge, with columns for pdl_batch_check. The columns have other names, because
+ * a batch itself adds a column `result`. */
 static const pdl_batch_map judged[] = {
     {{"row", 3}, {"input", 5}}, {{"right", 5}, {"expected", 8}}, {{"said", 4}, {"result", 6}}};
 

@@ -195,7 +195,8 @@ static void no_score(asking *a, answer *x, pdl_vref v) {
     pdl_buf_fini(&text);
 }
 
-/* Returns a score in the reference's form, which may be any number, or the text of a number. */
+/* Returns the score of a result as the reference reads it: a boolean, a number, or the text of a
+ * number. Returns NaN for any other result. */
 static double free_score_of(pdl_vref v) {
     double d;
     if (pdl_is_bool(v)) return pdl_bool_of(v);

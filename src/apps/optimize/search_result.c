@@ -170,8 +170,9 @@ static pdl_val proposals_result(const opt_search *z) {
                          pdl_is_absent(z->history) ? pdl_list_new(0) : pdl_demo_plain(z->history));
 }
 
-/* Returns which program is kept. The winner is kept when it is better, or when the original is
- * above --at-most; it is never kept when it is itself above --at-most. */
+/* Returns which program is kept. Without the reference's configuration, a winner within --at-most
+ * is kept when it is better than the original program, or when the original program is above
+ * --at-most. */
 static const char *kept_of(const opt_search *z, pdl_vref result) {
     if (z->o->reference) return "winner"; /* a search that the reference describes has no verdict */
     pdl_vref is = pdl_dict_getz(pdl_dict_getz(result, "verdict"), "is"),

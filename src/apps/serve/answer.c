@@ -21,9 +21,10 @@ static pdl_vref extra_of(const pdl_message *m) {
     return pdl_is(e, PDL_V_PROMISE) ? pdl_promise_of(e)->value : e;
 }
 
-/* Returns the members besides role and content of the program's last message. This message is the
- * message of the model that yields the result, or else the result itself, or the last contributed
- * message. Returns absent when the message has no such members. */
+/* Returns a dict with the members of the program's last message, such as its calls. That message is
+ * the message of the model that yields the result, or else the result itself, or the last
+ * contributed message. Role and content are only among the members when a model wrote the message.
+ * Returns absent when there are no members. */
 static pdl_vref last_message(const choice *c) {
     pdl_vref model = pdl_run_answer(c->run), result = pdl_run_result(c->run),
              context = pdl_run_context(c->run);

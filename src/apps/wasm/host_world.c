@@ -65,8 +65,8 @@ static bool is_content(pdl_vref v) {
     return is_parts;
 }
 
-/* Returns the message with its content converted to a text, which is the form that a
- * service gets. */
+/* Returns the message as a service gets it: content that a service would not accept is converted to
+ * a text. */
 static pdl_val message_with_text(pdl_vref message) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err err = {0};

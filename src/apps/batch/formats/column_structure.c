@@ -155,7 +155,8 @@ static const char *whole_type(const place *p) {
     return p->kinds & A_LONG || p->negative ? "DECIMAL(38, 0)" : "UBIGINT";
 }
 
-/* Returns the type of a place that has no parts; NULL when it has parts. */
+/* Returns the type of a place in one word. Returns NULL for lists, and for objects whose keys
+ * become fields: their types are made of the types of their parts. */
 static const char *simple_type(const place *p) {
     uint32_t k = p->kinds;
     if (!k || k == A_TEXT) return "VARCHAR";

@@ -163,8 +163,8 @@ static void on_signal(void *user, int sig) {
     (void)sig; /* the signal wakes the loop; the batch reads the flag */
 }
 
-/* Returns the exit code. It is 2 when no row was begun because the command line, the columns or the
- * files are unusable, or because another process uses a file. */
+/* Returns the exit code. It is 2 for wrong usage, such as unusable columns or files, and for every
+ * error before the first row except a cancellation. */
 static int exit_code(const pdl_batch_totals *t, bool ok, const pdl_err *err) {
     if (ok) return t->failed ? 3 : 0;
     bool refused = err->kind == PDL_E_usage || (!t->begun && !pdl_err_is_cancel(err));
@@ -314,10 +314,10 @@ static int run_program(batcher *b) {
     return code;
 }
 
-/* Refuses requests to read standard input, which is the table, or which all rows share. Refuses
- * requests to write files, because many rows would write them at the same time. When the block is
- * in the program itself, the batch is refused before the first row; this function refuses the
- * requests of included or called files. */
+/* refuse_input refuses requests to read standard input, which is the table, or which all rows
+ * share. refuse_write refuses requests to write files, because many rows would write them at the
+ * same time. When the block is in the program itself, the batch is refused before the first row. So
+ * only requests of included or called files come here. */
 static void refuse_input(void *user, pdl_request *r) {
     (void)user;
     pdl_request_refuse(r, "io", "a row of a batch has no standard input");

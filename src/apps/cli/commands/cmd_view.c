@@ -259,8 +259,9 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     return ok;
 }
 
-/* Opens a recording. If it may be run again, a durable run is made from it. The page still shows
- * the recording itself, because only the recording has the times of the answers. */
+/* Opens a recording for --run. A durable run is made from the recording, because only a durable run
+ * can be run again. The page still shows the recording itself, because only the recording has the
+ * times of the answers. */
 static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
     pdl_str file = s->a->value[OPT_view_run];
     pdl_view_run *view = NULL;

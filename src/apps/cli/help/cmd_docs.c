@@ -55,7 +55,8 @@ static bool is_rare(const query_words *all, const sought *w) {
     return w->sections * COMMON <= all->sections;
 }
 
-/* Counts the sections that have each word. When every word is common, all of them are required. */
+/* Counts the sections that have each word. Rare words are required; when every word is common,
+ * every word is required. */
 static void weigh(query_words *all) {
     manual_walk w = {0};
     for (manual_section s; pdl_manual_next(&w, &s); all->sections++)

@@ -367,7 +367,8 @@ static void put_heading(paper *p, uint32_t i) {
     pdl_buf_fini(&task);
 }
 
-/* Returns how many nested lists contain an item; headings do not count as lists. */
+/* Returns how many nested lists contain an item, at most DEEPEST_LIST. Headings do not count as
+ * lists. */
 static uint32_t list_depth(const pdl_reading *r, uint32_t i) {
     uint32_t depth = 0;
     while (r->items.p[i].depth) {

@@ -70,7 +70,8 @@ bool pdl_step_is_in(const pdl_box *child, const char *member) {
            (child->step.n == name.n || child->step.p[name.n] == '.');
 }
 
-/* Returns true when the child is the last block in this list. */
+/* Returns true when the child is the last block of the list `member`, or when the member is no
+ * list. */
 static bool is_last(const pdl_box *parent, const pdl_box *child, const char *member) {
     pdl_vref list = pdl_box_get(parent, member);
     size_t from = strlen(member) + 1;
