@@ -52,8 +52,8 @@ PDL_MUST static inline bool pdl_check_cancel_at(size_t i, pdl_err *err) {
     return PDL_LIKELY(i % PDL_CANCEL_EVERY) || pdl_check_cancel(err);
 }
 
-/* Number of bytes that are copied or filled between two checks. This takes about 0.1 ms, or 1 ms
- * when the system has to provide the memory. */
+/* Number of bytes that are copied or filled between two checks. Copying them takes about 0.1 ms, or
+ * 1 ms when the system has to provide the memory. */
 enum { PDL_CANCEL_BYTES = 1 << 20 };
 
 /* Copies n bytes between areas that do not overlap. Returns false when the work is cancelled; only
@@ -74,10 +74,10 @@ typedef struct pdl_cancel_grace {
 void pdl_cancel_enter_grace(pdl_cancel_grace *g);
 void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
 
-/* A walk that cannot report an error (equality, hashes) counts its steps. When it is cancelled it
- * stops and returns an arbitrary result, which its caller must not use: the nearest caller that can
- * report an error calls pdl_check_walk afterwards. The machine makes this call for natives and
- * operators. */
+/* A walk that cannot report an error (equality, hashes) counts its steps. When the walk is
+ * cancelled, it stops and returns an arbitrary result, which its caller must not use. The nearest
+ * caller that can report an error calls pdl_check_walk afterwards. The machine makes this call for
+ * natives and operators. */
 typedef struct pdl_steps {
     size_t n;
 } pdl_steps; /* number of steps since the last check */

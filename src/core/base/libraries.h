@@ -40,13 +40,13 @@ PDL_MUST const char *pdl_library_find(void *library, const pdl_library_symbol *s
 PDL_MUST bool pdl_library_load(const char *const *names, size_t n_names,
                                const pdl_library_symbol *symbols, size_t n_symbols, void *out);
 
-/* Returns the certificates (PEM) that a command with its libraries inside brings along, for
- * machines without certificates. Returns an empty text in other builds. */
+/* Returns the certificates (PEM) in a command with its libraries inside, for machines without
+ * certificates. Returns an empty text in other builds. */
 pdl_str pdl_library_certificates(void);
 /* Returns true in a command with its libraries inside. */
 bool pdl_library_is_inside(void);
-/* Finds a module or a policy of the language that a command with its libraries inside brings along,
- * by the path that it would have in an installation. Returns false in other builds. */
+/* Finds a module or a policy of the language in a command with its libraries inside. path is the
+ * one that the file would have in an installation. Returns false in other builds. */
 bool pdl_library_module(const char *path, pdl_str *bytes);
 
 /* The functions of the libraries inside, which the build lists (libraries_inside.c). */

@@ -3,9 +3,9 @@
  * Programs make and drop millions of small objects of a few sizes; reusing the block that was
  * released last costs a handful of instructions. A thread enters the pool of the engine it works
  * for. From then on pdl_alloc and the other allocation functions serve small requests from the pool
- * and large ones from malloc. A block knows its slab, so it may be released anywhere: outside of
- * the pool, inside of another engine's pool, on another thread, after its pool was closed. Pools
- * are off in builds that look for memory errors, such as sanitizer and debug builds, and while the
+ * and large ones from malloc. A block knows its slab, so it may be released outside of its pool,
+ * inside of another engine's pool, on another thread, and even after its pool was closed. Pools are
+ * off in builds that look for memory errors, such as sanitizer and debug builds, and while the
  * embedder has set an allocator. Every block then comes from malloc.
  *
  * Invariants: the address of a block is 8 modulo 16, and addresses from malloc are 0 modulo 16, so

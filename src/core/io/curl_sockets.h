@@ -28,7 +28,8 @@ typedef struct pdl_curl_sockets {
 /* Makes libcurl wait for the events of fd that CURL_POLL_... names. Returns the result that libcurl
  * expects, which is not 0 when fd cannot be watched. */
 int pdl_curl_socket_watch(pdl_curl_sockets *s, curl_socket_t fd, int what, void *user);
-/* Registers memory that is read when the socket is reported. It may be freed before that. */
+/* Registers memory that is read after the socket was reported, so that it can be fetched into the
+ * cache first. The memory may be freed at any time, because fetching accepts any address. */
 enum { PDL_CURL_NEAR = 3 };
 typedef struct pdl_curl_near {
     const void *p;

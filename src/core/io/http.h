@@ -99,8 +99,8 @@ typedef struct pdl_http_request {
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;
 
-/* Returns a header of a transfer in flight. It is called from the data callback of the transfer,
- * and the result is valid until the callback returns. */
+/* Returns a header of a transfer in flight. Called only from the data callback of the transfer. The
+ * result is valid until the callback returns. */
 pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 
 /* A carrier takes requests in place of libcurl, for instance to send many of them together later.

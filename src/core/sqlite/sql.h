@@ -25,9 +25,9 @@ typedef struct sql_use {
     size_t n;
 } sql_use;
 
-/* Makes an empty file that only its owner may read. fresh is the text of the error (usage) when the
- * file already exists; with NULL, the file may exist. An empty file, which a killed run leaves
- * before its first write, counts as absent. Error: io. */
+/* Makes an empty file that only its owner may read. When the file already exists, the call fails
+ * with the error usage, whose text ends with fresh. With NULL as fresh, the file may exist. An
+ * empty file, which a killed run leaves before its first write, counts as absent. Error: io. */
 PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
 /* Opens an existing file, which is not trusted. No code in it is executed, and long operations end
  * when the run is cancelled (base/cancel.h). Errors: io, when the file or the library cannot be

@@ -178,8 +178,8 @@ static uint32_t digits_end(const pdl_lexer *x, uint32_t at) {
     return at;
 }
 
-/* Returns the offset after a float that begins at pos, or 0. A number after a dot is never a float:
- * a.1.5 is a[1][5]. */
+/* Returns the offset after the float at the cursor. Returns 0 when there is no float. A number
+ * after a dot is never a float: a.1.5 is a[1][5]. */
 static uint32_t float_end(const pdl_lexer *x) {
     if (x->pos > 0 && x->src.p[x->pos - 1] == '.') return 0;
     uint32_t whole = digits_end(x, x->pos), end = 0, at = whole;

@@ -19,7 +19,8 @@ typedef struct pdl_remote_doc {
     struct pdl_remote_doc *next;
 } pdl_remote_doc;
 
-/* Limits of a check: references can multiply its work, and failures its memory, without bound. */
+/* Limits of a check: references can multiply its work without bound, and failures can fill the
+ * memory. */
 enum { PDL_CHECK_STEPS = 10000000, PDL_CHECK_FAILS = 100000 };
 
 typedef struct pdl_check {

@@ -69,9 +69,9 @@ static bool is_required(pdl_vref schema, pdl_vref key) {
     return false;
 }
 
-/* Counts the values of an object. Each order of its keys counts separately. Keys that the schema
- * does not name are not counted. bound_dict does not use the count for an object that has such a
- * key. */
+/* Counts the objects that fit the schema. Each order of the keys counts separately. Keys that the
+ * schema does not name are not counted. bound_dict does not use the count for an object that has
+ * such a key. */
 static bound bound_of_object(pdl_vref schema, unsigned depth) {
     pdl_vref fields = pdl_dict_getz(schema, "properties");
     bound all = {1, true};
