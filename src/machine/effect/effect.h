@@ -161,9 +161,8 @@ typedef enum {
 } pdl_effect_trait;
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
-/* Returns the label of the reply of e: the origin of its kind, the labels of its request, and
- * added_labels.
- */
+/* Returns the label of the reply of e: the origin of its kind, unless e is trusted, the labels of
+ * its request, and the members added_labels, control and chosen. */
 pdl_label pdl_effect_label(const pdl_effect *e);
 pdl_label pdl_effect_origin(pdl_effect_kind k); /* the origin that the kind alone determines */
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);

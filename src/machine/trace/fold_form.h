@@ -49,8 +49,9 @@ typedef struct fold_form_calls {
     pdl_val (*dump)(void *user, fold_answers *a);
 } fold_form_calls;
 
-/* Appends the JSON of n with a form of its block. Returns false, with out unchanged, when the block
- * has no form or after an error (f->err). The node is then written without a form. */
+/* Appends the JSON of n with a form of its block to out, which is empty before. Returns false, with
+ * out empty, when the block has no form or after an error (f->err). The node is then written
+ * without a form. */
 bool pdl_fold_form_put(pdl_fold *f, const fold_node *n, const fold_form_calls *calls, pdl_buf *out);
 void pdl_fold_forms_free(pdl_fold *f);
 

@@ -22,8 +22,9 @@ static inline pdl_step pdl_await_chance(pdl_fiber *f, bool acts) {
     return PDL_LIKELY(!f->run->opt.particle.holds_chance) ? PDL_STEP_DONE
                                                           : pdl_hold_at_chance(f, acts);
 }
-/* Returns true when an effect must not be sent, because the run is held at chance and this effect
- * was not foreseen by pdl_await_chance. The run is then useless: pdl_run_missed_chance. */
+/* Returns true when an effect must not be sent, because the run has to park before its first effect
+ * of chance, and pdl_await_chance did not foresee this effect. The run is then useless:
+ * pdl_run_missed_chance. */
 bool pdl_run_misses_chance(pdl_run *r, pdl_effect_kind kind, bool is_repeatable);
 /* Reports that code left something outside of the run that a copy would share: an object, or a
  * value in PDL_SESSION. */

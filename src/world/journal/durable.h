@@ -79,8 +79,8 @@ PDL_MUST bool pdl_durable_result(const pdl_durable *d, pdl_val *out, pdl_err *er
  * is not set), replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
 /* Returns the variables of a resume: the recorded ones, replaced by the given ones, which may be
- * absent. When variables are given, rows that are not reused are noted, as for a changed program.
- * Owned. Errors: config, replay. */
+ * absent. When this changes a variable, rows that are not reused are noted, as for a changed
+ * program. Owned. Errors: config, replay. */
 PDL_MUST bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err);
 /* Replaces the variables of the run. Called after pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);
@@ -92,7 +92,7 @@ void pdl_durable_is_other(pdl_durable *d);
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
 /* For pdl_sinks.now in a run that only replays. Returns the recorded time at which the last
- * delivered answer had arrived, in ns since the epoch. */
+ * delivered answer had arrived, in ns since the epoch; 0 for a piece of an answer. */
 int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d);
 /* Notes that the process is about to end. Effects that are cancelled from now on count as in
  * flight, as if the process had been killed. */
 void pdl_durable_ends(pdl_durable *d);
-/* Returns true when poll can deliver answers without waiting. */
+/* Returns true when poll has something to do without waiting. */
 bool pdl_durable_is_ready(const pdl_durable *d);
 
 /* --- runs of a server: one file, one sync for all in a turn (server_runs.c) ------------------- */
@@ -211,7 +211,8 @@ PDL_MUST bool pdl_durable_finish(pdl_durable *d, const pdl_err *err, pdl_err *ou
 /* Appends a list of what was reused and what was requested, for --check and the note of a
  * resume. */
 void pdl_durable_report(pdl_durable *d, pdl_buf *out);
-/* Returns true when an effect is at another place than recorded, or has changed. */
+/* Returns true when an effect is at another place than recorded, an effect or a file has changed,
+ * or a recorded answer was not used. */
 bool pdl_durable_has_changes(const pdl_durable *d);
 /* Calls fn for each question without an answer, with its place and text. */
 void pdl_durable_questions(const pdl_durable *d,

@@ -37,9 +37,9 @@ typedef struct pdl_forecast {
     uint32_t line;
     /* For PDL_VERDICT_STOPS: the message and its hint, which may be NULL; owned. */
     char *why, *hint;
-    /* Counts for models, code, tools, commands and people. recorded: answers in the journal.
-     * reused: the answers that the resume would use. asked: requests that would be made again;
-     * cost: what their recorded answers had cost. */
+    /* Counts of effects for which pdl_forecast_counts returns true. recorded: answers in the
+     * journal. reused: the answers that the resume would use. asked: requests that would be made
+     * again; cost: what their recorded answers had cost. */
     size_t recorded, reused, asked;
     double cost;
     /* the first thousand requests that would be made again */
@@ -53,13 +53,14 @@ typedef struct pdl_forecast {
  * with which the checked run ended, or NULL. Error: io. */
 PDL_MUST bool pdl_durable_forecast(pdl_durable *d, const pdl_err *failure, pdl_forecast *out,
                                    pdl_err *err);
-/* Returns true for the kinds of effects that a forecast counts: models, code, tools, commands and
- * people. */
+/* Returns true for the kinds of effects that a forecast counts: those that take time or change
+ * something outside, such as calls of models, code, tools, commands and questions to people; but
+ * not sleeps and writes to files. */
 bool pdl_forecast_counts(pdl_effect_kind k);
 /* Fills the forecast of a run whose resume cannot even begin. why: the reason; it is not taken. */
 void pdl_forecast_stop(pdl_forecast *f, pdl_str place, const pdl_err *why);
-/* Returns the next request to a model or tool that the resume would send and that has no answer;
- * NULL when there is no such request. */
+/* Returns a request to a model, a tool or the web that the resume would send and that has no
+ * answer; NULL when there is no such request. */
 const pdl_effect *pdl_durable_next_call(const pdl_durable *d);
 void pdl_forecast_fini(pdl_forecast *f);
 

@@ -15,8 +15,8 @@ PDL_MUST bool pdl_runs_folder(char **out, pdl_err *err);
 /* Finds the folder of runs without making it. Returns false when it does not exist. *out is
  * owned. */
 bool pdl_runs_folder_there(char **out);
-/* Returns true when id has only letters, digits and the characters . _ - and begins with neither .
- * nor -. */
+/* Returns true when id has 1 to 100 characters, which are letters, digits or . _ -, and begins with
+ * neither . nor -. */
 bool pdl_runs_is_id(pdl_str id);
 /* Makes a new id from the time and random digits. */
 void pdl_runs_make_id(char out[40]);

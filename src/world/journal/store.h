@@ -31,7 +31,7 @@ bool pdl_store_is(pdl_str path);
 bool pdl_store_is_ours(pdl_str path);
 /* Returns true when a log of SQLite is beside the file. */
 bool pdl_store_has_log(pdl_str path);
-/* Returns true for a file whose process ended before it wrote anything. */
+/* Returns true for a file in which no run was begun: it is empty, or has only tables. */
 bool pdl_store_is_unbegun(pdl_str path);
 /* Commits and closes. whole: the log is copied into the file, so that one file is left. s may be
  * NULL. */

@@ -106,7 +106,8 @@ PDL_MUST bool pdl_policies_lock(pdl_policies *p, pdl_str name, pdl_str bytes, pd
  * pdl_policies_put_list. */
 pdl_str pdl_policies_list_path(const pdl_policies *p, size_t i, pdl_loc *loc);
 /* Adds the content of the i-th file that pdl_policies_list_path returns: one value on each line.
- * Blanks around a value, empty lines, and lines that begin with # are ignored. */
+ * Blanks around a value are ignored, and so are empty lines, lines that begin with # and lines that
+ * are not UTF-8. */
 void pdl_policies_put_list(pdl_policies *p, size_t i, pdl_str bytes);
 /* Computes the hash of the whole definition of a tool, which lock files contain. Error: JSON cannot
  * express a part of the definition. */

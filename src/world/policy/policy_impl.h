@@ -158,7 +158,7 @@ typedef struct source_log {
     pdl_str folder;  /* the folder from which paths are shown; borrowed */
 } source_log;
 pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin);
-/* Appends the sources of a value, newest first, with "; ". Returns the labels of that text. */
+/* Appends the newest sources in `of` with one of the origins. Returns the labels of that text. */
 pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out);
 void pdl_sources_fini(source_log *s);
 
@@ -202,8 +202,8 @@ bool pdl_policy_approve(policy_front *r, judging *j);
 /* Ends the wait of the effect with this id. Returns true when the effect waited. */
 bool pdl_approvals_cancel(policy_front *r, uint32_t id);
 void pdl_approvals_close(policy_front *r);
-/* Returns true when each waiting effect has an open question, the number of questions is within its
- * limit, and every effect that waits or was forwarded belongs to this world. */
+/* Returns true when the invariants hold: waiting effects have an ask, ids were given out, the
+ * number of questions is within its limit, and the effects belong to this world. */
 bool pdl_policy_front_ok(const policy_front *r);
 
 /* A forwarded effect whose answer the policies have to see, so its sink is replaced until the

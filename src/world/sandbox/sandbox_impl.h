@@ -223,7 +223,7 @@ void pdl_processes_read(int pid, const char *file, char *text, size_t size);
  * false when the pair is closed. */
 void pdl_pair_send(int to, int32_t status, int fd);
 bool pdl_pair_receive(int from, int32_t *status, int *fd);
-/* proxy.c. Returns a listening socket of the network inside; pdl_proxy_serve serves its
+/* proxy.c. Returns a listening socket of the network inside, or -1; pdl_proxy_serve serves its
  * connections. */
 int pdl_proxy_listen(int *port);
 void pdl_proxy_serve(int listener, const path_list *net);

@@ -30,7 +30,8 @@ struct pdl_stage;
 void pdl_vm_run_stage(pdl_run *r, struct pdl_stage *s, pdl_vref reply);
 
 /* Applies parser and spec of a model block to its answer and appends all faults: one line each,
- * with the path, in the words of JSON. Returns false when there are no faults. */
+ * with the path, in the words of JSON. Returns false when the spec finds no faults, or the parser
+ * refuses the answer. */
 bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf *out);
 
 #endif
