@@ -115,7 +115,7 @@ export function momentSlider(whole, show) {
   return make("div.slider", {}, field, shown);
 }
 
-// Scrolls the text of a box when a paging key is pressed. Returns true when the box has such a text.
+// Scrolls the text of a box when a paging key is pressed. Returns true when there was a text to scroll.
 export function scrollText(item, key) {
   const text = item.querySelector(":scope > .result");
   const by = { PageDown: 0.9, PageUp: -0.9 }[key];

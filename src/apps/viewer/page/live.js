@@ -229,7 +229,8 @@ export class LiveTree extends Tree {
 
 const answeredHere = new Set(); // questions that were answered in this window
 
-// Keeps what is typed for a question until it is answered, so that a reload does not lose it.
+// Keeps what is typed for a question until it is answered, so that a reload does not lose it. Returns a function that
+// forgets what was typed.
 function keepTyped(field, box) {
   const key = `answer ${box.asks} ${box.text ?? ""}`;
   try {

@@ -59,8 +59,8 @@ export class LiveDocument extends DocumentView {
     return document.body.dataset.view === "document";
   }
 
-  // Handles a list of changes. When a text grew, its new part is added at once; for any other change the document is
-  // requested again.
+  // Handles a list of changes. The text of an answer that is arriving is shown at once. When the state or the question
+  // of a box has changed, the document is requested again.
   takeChanges(list) {
     let isMore = false;
     for (const box of list) {

@@ -85,7 +85,7 @@ function valueLaidOut(text) {
   }
 }
 
-// Returns the element for a text that shares no line with other text, and that is Markdown of a model or a value.
+// Returns the element for a text that shares no line with other text, and that is a value, or Markdown of a model.
 // Returns null for any other text.
 function layOut(item) {
   if (!item.alone || item.cut || item.state === "running") return null;

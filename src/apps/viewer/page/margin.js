@@ -47,7 +47,7 @@ export class Lines {
     return above === `${name}:` ? { ...source, line: source.line - 1 } : source;
   }
 
-  // Returns the content of the margin for these items: each of their lines once.
+  // Returns the content of the margin for these items: each of their lines once, up to MAX_LINES lines.
   of(items) {
     const ranges = [];
     for (const { source } of items) {

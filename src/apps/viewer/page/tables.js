@@ -1,5 +1,5 @@
-// tables.js -- shows the rows of a map, and model calls, as tables. The server sorts and filters them; only the rows
-// that are shown are in the page.
+// tables.js -- shows the rows of a map, and model calls, as tables. A run of data.js sorts and filters the rows of a
+// map, and only the rows that are shown become elements.
 // SPDX-License-Identifier: Apache-2.0
 import { counted, make, makeButton, countOf, took } from "./dom.js";
 
