@@ -406,8 +406,9 @@ static size_t lane_room(bool tls) { return tls ? LANE_SHARED : LANE_TRANSFERS; }
 
 static bool has_room(const lane *l, bool tls) { return l->tls == tls && l->n < lane_room(tls); }
 
-/* Returns the lane that a transfer left last, since its connection is idle now; otherwise the first
- * lane with room. Few lanes are used, so that idle connections are found again. */
+/* Returns the lane that a transfer left last, since its connection is idle now. When that lane is
+ * full, returns the first lane with room, or else a new lane. Few lanes are used, so that idle
+ * connections are found again. */
 static lane *find_lane(pdl_http *h, bool tls) {
     if (h->roomy && has_room(h->roomy, tls)) return h->roomy;
     for (size_t i = 0; i < h->lanes.n; i++)

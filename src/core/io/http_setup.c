@@ -105,8 +105,9 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
 
 /* Returns the parts of a URL, or NULL when libcurl itself has to read it, for example because it is
  * malformed. The parts of the last URL are kept, since most requests go to one URL and libcurl
- * spends a sixth of its time on reading it. While transfers are open the parts are not replaced,
- * because transfers refer to them. The flags are those that libcurl itself uses to read URLs. */
+ * spends a sixth of its time on reading it. While other transfers are open the parts are not
+ * replaced, because those transfers refer to them. The flags are those that libcurl itself uses to
+ * read URLs. */
 static CURLU *read_address(pdl_http *h, const char *url) {
     if (h->address && strcmp(h->address, url) == 0) return h->parts;
     if (h->open > 1) return NULL;

@@ -86,7 +86,7 @@ static turn end(client *c) {
     return GONE;
 }
 
-/* Discards input until the client has closed the connection. */
+/* Discards input until the client has closed the connection, or until a time limit passes. */
 static turn linger(client *c) {
     free_exchange(c);
     if (c->no_more || shutdown(c->fd, SHUT_WR) != 0) return end(c);
@@ -432,8 +432,8 @@ static void time_out(client *c) {
     advance(c);
 }
 
-/* Returns true when the client is gone. A connection with a full buffer is not read, so its end is
- * only noticed by polling. */
+/* Returns true when the client of a connection with a full buffer is gone. Such a connection is not
+ * read, so its end is only noticed by polling. */
 static bool has_gone(const client *c) {
     return pdl_httpd_is_full(c) && !c->no_more && pdl_os_is_left(c->fd);
 }

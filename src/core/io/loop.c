@@ -121,7 +121,7 @@ int pdl_loop_fd(const pdl_loop *l) { return uv_backend_fd(&l->uv); }
 
 int pdl_loop_deadline_ms(const pdl_loop *l) { return uv_backend_timeout(&l->uv); }
 
-/* called when libuv no longer uses a stopped timer */
+/* called when libuv no longer uses a timer that was stopped or has fired */
 
 static void timer_closed(uv_handle_t *h) { pdl_free(h->data); }
 
@@ -139,7 +139,8 @@ static void timer_fired(uv_timer_t *h) {
 /* Returns the time from libuv's clock to the end of a timer that runs for ms. libuv fires timers
  * until no timer is due, so a timer that restarts itself in its callback could keep the loop from
  * all other work. Inside a callback the clock is therefore not updated. Instead, the time by which
- * the clock is late is added to the distance. A new timer ends at least 1 ms after the clock. */
+ * the clock is late is added to the distance. A timer that is started in a callback ends at least 1
+ * ms after the clock. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
         uv_update_time(&l->uv); /* the clock was not updated while the program computed */

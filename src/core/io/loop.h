@@ -4,7 +4,8 @@
  * all of them here, so that the code above needs no locks. One loop belongs to one thread.
  * Everything asynchronous in io (transfers, child processes) is attached to a loop, and keeps the
  * loop "open" while a report is due. Callbacks run inside of pdl_loop_run, never inside of the call
- * that started the operation. They may start and stop anything, and must not call pdl_loop_run.
+ * that started the operation. They may start and stop anything, and may call pdl_loop_run only with
+ * the timeout 0.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,8 +34,8 @@ pdl_loop *pdl_loop_try(void);
 void pdl_loop_free(pdl_loop *l);
 
 /* Reports what is ready, and waits at most timeout_ms. -1 waits until something happens, and 0 does
- * not wait. Returns true when something is still open. When nothing is open, returns false at once.
- * A signal may end the wait early. */
+ * not wait. Does not wait when nothing is open. Returns true when something is open afterwards. A
+ * signal may end the wait early. */
 bool pdl_loop_run(pdl_loop *l, int timeout_ms);
 
 /* Returns true when something is open (timers, watches, transfers, processes). */
