@@ -68,9 +68,9 @@ static bool is_checked(const pdl_block *b) {
 }
 
 /* Returns true when the output of the block waits until it is accepted, since it may be refused.
- * Where another attempt or the fallback follows, output that is the same in each attempt stays, as
+ * Before another attempt or a fallback, output that is the same in each attempt need not wait, as
  * in the conformance kit. A fallback alone refuses nothing, so its text follows the earlier output.
- * An unmet expectation is no failure, so the output is kept. */
+ * An unmet expectation is no failure, so output does not wait for expectations. */
 static bool is_refusable(const pdl_block *b) {
     bool changes = false, checked = is_checked(b);
     if (!retries(b->rare->retry) && !checked) return false;

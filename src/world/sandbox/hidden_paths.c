@@ -225,7 +225,8 @@ static void note_repository(const char *root, const char *folder, bool writable,
 }
 
 /* Notes the target of a link: programs read or run the target like a file with the name of the
- * link. hidden: this name is that of a secret; starts: that of a start file. */
+ * link. hidden: the link has the name of a secret; starts: the link has the name of a start file.
+ */
 static void note_target(const char *root, const char *path, bool hidden, bool starts,
                         walk_result *out) {
     char real[PATH_MAX];

@@ -61,8 +61,9 @@ static void count(pdl_outq *q, pdl_outitem *i, size_t n) {
 
 static void queue_clear(pdl_outq *q);
 
-/* Frees a queue, or leaves it to the end of the run: a function that code called may print into it
- * although the block around the code has ended. */
+/* Frees a queue. While a function that code called is running, only empties the queue and leaves it
+ * to the end of the run, because the function may print into it although the block around the code
+ * has ended. */
 static void queue_drop(pdl_outq *q) {
     if (!q->run->fibers.n_for_code) {
         pdl_outq_free(q);

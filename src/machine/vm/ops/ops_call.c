@@ -164,8 +164,9 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_va
     return st;
 }
 
-/* Drops the n values below the frame of a call, which was pushed above the arguments of the call.
- * has_value says that a value for the routine of the frame is on top of the stack. */
+/* Called when the frame of a call was pushed above the arguments of the call. Drops the n topmost
+ * values below the frame. has_value says that the top value is for the routine of the frame, and
+ * stays. */
 static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     pdl_vm_frame *fr = frame(f);
     pdl_val value = has_value ? pop(f) : pdl_absent();
