@@ -14,7 +14,7 @@ void pdl_eval_wilson(double part, double n, double *low, double *high);
 double pdl_eval_pass(uint64_t n, uint64_t c, uint64_t k);
 /* Returns the result of McNemar's exact test, two-sided: the chance of a difference at least as
  * large when neither program is better. a is the number of pairs that only the first program got
- * right, and b the number that only the second got right. */
+ * right, and b is the number that only the second got right. */
 double pdl_eval_mcnemar(uint64_t a, uint64_t b);
 
 #endif

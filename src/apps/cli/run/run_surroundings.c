@@ -1,5 +1,6 @@
-/* run_surroundings.c -- gives a durable run that is shown its policies and its working folder; see
- * run_surroundings.h. Without the policies, values that they redact would be shown.
+/* run_surroundings.c -- restores the policies and the working folder of a durable run, so that it
+ * can be shown; see run_surroundings.h. Without the policies, values that they redact would be
+ * shown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -37,7 +37,7 @@ static void on_define(void *user, const pdl_name_def *def) {
 }
 
 void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out) {
-    if (d->open) pdl_lsp_diagnose(s, d); /* lines from an older check may be wrong */
+    if (d->open) pdl_lsp_diagnose(s, d); /* an older check's lines may be wrong */
     bool inferred =
         d->open && !pdl_is_absent(d->types) && sym->kind != SYM_FUNCTION && sym->kind != SYM_MODULE;
     pdl_val key = inferred ? type_key(sym->range.from.line, sym->name) : pdl_absent();
@@ -248,7 +248,7 @@ pdl_val pdl_lsp_on_pull(pdl_lsp *s, pdl_vref params) {
 }
 
 /* Returns a map from addresses to entries of the list. An entry says which report the client
- * already has. Editors ask again every few seconds. */
+ * already has. Editors ask for reports again every few seconds. */
 static pdl_map known_reports(pdl_vref list) {
     pdl_map known = {0};
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
