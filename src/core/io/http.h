@@ -40,8 +40,8 @@ pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt);
 void pdl_http_free(pdl_http *h);
 
 typedef enum {
-    PDL_HTTP_OK,          /* an answer arrived, with any status; only a long or slow refusal may be
-                           * cut */
+    /* an answer arrived, with any status; a long or slow refusal may be cut */
+    PDL_HTTP_OK,
     PDL_HTTP_TIMEOUT,     /* a time limit has passed; see limit */
     PDL_HTTP_CONNECT,     /* name, connection, TLS or proxy failed: there was no answer */
     PDL_HTTP_BROKEN,      /* the connection broke before the answer was complete */

@@ -38,7 +38,8 @@ PDL_MUST bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, 
 int pdl_num_cmp(pdl_vref a, pdl_vref b);
 
 /* Reads an integer in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks,
- * base prefix when base is 0 or matches). Returns false when the text is no such integer. */
+ * base prefix when base is 0 or matches). Returns false when the text is no such integer, or the
+ * integer is too large. */
 bool pdl_int_read(pdl_str s, int base, pdl_val *out);
 /* Reads an integer of JSON or YAML: decimal digits, with an optional '-' before them. Returns false
  * for other text, and for an integer that is too large. */
