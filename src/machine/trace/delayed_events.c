@@ -53,7 +53,7 @@ static int64_t nanos_of(const later_event *x) { return (int64_t)x->what >> 8; }
 
 /* The stored values that belong to one event: the entries before it. */
 typedef struct besides {
-    /* when there is none, the value is absent and the other members are zero */
+    /* a missing entry has an absent value, and zeros elsewhere */
     later_event context, error, place, name;
 } besides;
 

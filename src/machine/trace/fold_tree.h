@@ -66,7 +66,7 @@ typedef struct fold_node {
     struct fold_node *cursor;                     /* the child at which the next search begins */
     struct fold_node *older, *newer;              /* links of the list of all nodes */
     struct fold_node *queue_next;                 /* next node in the queue of ended nodes */
-    uint64_t due; /* the number of an event: a node in the queue is not examined before it */
+    uint64_t due; /* number of the event before which the queue does not examine the node */
     pdl_entry entry;
     uint32_t fiber;
     uint32_t number; /* number of an iteration, or of a call in an expression */

@@ -33,14 +33,14 @@ typedef struct pdl_outitem {
 struct pdl_outq {
     pdl_run *run;
     pdl_outq *parent;
-    pdl_outitem *item; /* its item in `parent`; NULL for the queue of the run */
+    pdl_outitem *item; /* the item of this queue in `parent`; NULL for the queue of the run */
     pdl_outitem *first, *last;
     size_t n_added;
     size_t last_sent; /* position of the last text that was sent; 0 when none was sent */
     bool ended;
     bool is_held;     /* nothing is sent until the queue was ended */
     bool is_released; /* what is queued is sent although the queue is held; see pdl_out_release */
-    pdl_outq *twin;   /* its copy, while the run is copied */
+    pdl_outq *twin;   /* the copy of this queue, while the run is copied */
 };
 
 #endif

@@ -60,7 +60,7 @@ typedef struct pdl_particle {
     bool aligned;         /* parks only at factors that every run of the program reaches */
     bool holds_chance;    /* parks before the first effect of chance (a column of effects.def) */
     int64_t number;       /* pdl_particle_id */
-    uint64_t seed;        /* the seed of its random numbers; so no effect requests a seed */
+    uint64_t seed;        /* the seed of the run's random numbers; so no effect requests a seed */
     /* the number that its effects get as pdl_effect.own; 0 when all particles share the objects */
     uint64_t own;
 } pdl_particle;
@@ -115,7 +115,7 @@ typedef struct pdl_run_options {
     uint32_t capacity;
     const pdl_redaction
         *redaction;             /* values with these labels are not printed; borrowed, or NULL */
-    bool strict_control;        /* a choice by an untrusted value carries its labels */
+    bool strict_control;        /* a choice has the labels of the value that made it */
     bool strict_plans;          /* strict control applies only in computed programs (lang: pdl) */
     const uint64_t *earlier_ns; /* time that earlier processes used, see effect/budget.h; or NULL */
     bool prints_nothing;        /* printing does not wait for results */
@@ -182,7 +182,7 @@ void pdl_run_reads_input(pdl_run *r, uint32_t id);
 /* A strand that waits for a reply. */
 typedef struct pdl_wait {
     pdl_loc at;      /* the instruction that waits */
-    uint32_t effect; /* id of the effect that it waits for */
+    uint32_t effect; /* id of the effect that the strand waits for */
     const pdl_block *const *
         /* The n_blocks open blocks, innermost first. For an iteration of a map these include the
          * blocks around the map. */

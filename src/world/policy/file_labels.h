@@ -12,7 +12,7 @@
 typedef struct file_labels {
     /* path of a file that a block wrote -> null, with the labels of the written values */
     pdl_val written;
-    pdl_label in_files;   /* the labels of all these values */
+    pdl_label in_files;   /* the labels of all written values */
     pdl_label from_files; /* labels that a file may have because a process may have changed it */
     /* labels that a changed file may have because a tool may have changed it */
     pdl_label of_tools;

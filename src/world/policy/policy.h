@@ -253,7 +253,7 @@ typedef struct pdl_policy_options {
      * `durable: deny` names are refused. */
     bool is_durable;
     bool began_earlier; /* the run may have begun in an earlier process */
-    bool replays;       /* a recording answers all effects, so files need not be here */
+    bool replays;       /* a recording answers all effects, so the files need not exist */
 } pdl_policy_options;
 
 /* Makes the world. next is borrowed. */

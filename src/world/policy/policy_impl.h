@@ -148,7 +148,7 @@ pdl_label pdl_label_of_subject(const pdl_effect *e);
 /* An effect that values came from. sources.c keeps the newest entries. */
 typedef struct source_entry {
     pdl_label bit;    /* value of pdl_label_of_source */
-    pdl_label origin; /* the origin of its kind, and the names of labels that policies gave to it */
+    pdl_label origin; /* the origin of the effect's kind, and the labels that policies gave */
     pdl_label label;  /* the labels of `text` */
     char *text;       /* owned: "model ollama/x (mail.pdl:7)" */
 } source_entry;

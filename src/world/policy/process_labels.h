@@ -12,7 +12,7 @@
 /* The process that runs the code blocks of one profile. */
 typedef struct process_memory {
     pdl_val profiles; /* the sandbox profiles of the effects that run in the process */
-    uint32_t number;  /* its number among all processes, from 1 */
+    uint32_t number;  /* number of this process among all processes, from 1 */
     uint32_t session; /* incremented whenever code begins a new session */
     pdl_label holds;  /* labels of all values that the process got since its session began */
 } process_memory;

@@ -352,7 +352,7 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
 
 pdl_step pdl_op_EMIT(pdl_fiber *f, bool is_of_code, pdl_err *err) {
     if (!(f->print & PRINT_RESULT) || f->run->opt.prints_nothing) return PDL_STEP_DONE;
-    /* the promise stays unchanged, since it knows which model it comes from */
+    /* the promise stays unchanged, because it records which model made it */
     pdl_val v = pdl_keep(*top(f));
     pdl_step s = pdl_vm_force(f, &v, err);
     if (s == PDL_STEP_DONE) s = emit(f, v, is_of_code ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);

@@ -195,7 +195,7 @@ static void drop_fiber(pdl_run *r, pdl_fiber *c) {
     }
     c->cancelled = true;
     if (c->queued)
-        c->state = FIBER_DONE; /* the scheduler frees it at its next turn */
+        c->state = FIBER_DONE; /* the scheduler frees the fiber at its next turn */
     else
         pdl_fiber_free(c);
 }

@@ -225,7 +225,7 @@ static sql *open_index(const char *folder) {
 typedef struct indexed {
     pdl_str name;
     int64_t size, changed;
-    pdl_durable_summary s; /* its texts are in the arena */
+    pdl_durable_summary s; /* the texts of s are in the arena */
     char *path;
 } indexed;
 

@@ -175,7 +175,7 @@ void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v,
     pdl_drop(text);
     out->hint = get_z(v, "hint");
     out->py_class = get_z(v, "py_class");
-    if (!out->py_class) out->py_class = get_z(v, "foreign"); /* older journals have this name */
+    if (!out->py_class) out->py_class = get_z(v, "foreign"); /* the name in older journals */
     pdl_vref detail = pdl_dict_getz(v, "detail");
     if (pdl_is_str(detail)) pdl_effect_error_facts_read(pdl_str_get(detail), out);
     int64_t n = 0;

@@ -45,7 +45,7 @@ static bool add_empty(words *w, const char *path, int *n_empty) {
     enum { MAX_EMPTY = 200 };
     char number[16];
     if (!pdl_walk_shown_empty(path) || ++*n_empty > MAX_EMPTY) return false;
-    int fd = open("/dev/null", O_RDONLY); /* bubblewrap inherits it, and closes it */
+    int fd = open("/dev/null", O_RDONLY); /* bubblewrap inherits and closes fd */
     if (fd < 0) return false;
     snprintf(number, sizeof number, "%d", fd);
     add(w, "--ro-bind-data", pdl_str_dup(pdl_str_of(number)), path); /* freed by exec */
@@ -61,7 +61,7 @@ static void add_binds(words *w, const sandbox_spec *s) {
     path_list above = {0}; /* freed by exec */
     pdl_walk_above(s, &above);
     for (size_t i = 0; i < above.n; i++) add(w, "--bind-try", above.p[i], above.p[i]);
-    /* a folder that is bound covers earlier mounts, so the masks inside it come after it */
+    /* a folder that is bound covers earlier mounts, so the masks inside are mounted later */
     bool is_folder;
     for (size_t i = 0; i < s->kept.n; i++)
         if (pdl_can_mount_over("", s->kept.p[i], &is_folder))

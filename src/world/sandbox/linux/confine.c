@@ -287,7 +287,7 @@ static int begin_native(sandbox_spec *s, char **argv) {
 
 /* Begins the helper. all: argv with the instructions before it. */
 static int begin(sandbox_spec *s, char **all, char **argv) {
-    signal(SIGINT, SIG_IGN); /* bubblewrap inherits this; a signal would end it otherwise */
+    signal(SIGINT, SIG_IGN); /* bubblewrap inherits this: a signal must not end bubblewrap */
     signal(SIGTERM, SIG_IGN);
     switch (s->backend) {
     case BACKEND_NATIVE: return begin_native(s, argv);
@@ -383,7 +383,7 @@ static int begin_cleaner(const char *folder, pid_t *cleaner) {
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, 0);
         dup2(ends[0], 0);
-        close_from(1); /* this also closes both ends of the pair */
+        close_from(1); /* this call also closes both ends of the pipe */
         while (read(0, &byte, 1) < 0 && errno == EINTR) {}
         for (int i = 0; i < TRIES; i++) {
             if (nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0) break;

@@ -182,7 +182,7 @@ static size_t read_head(int fd, char *head, size_t n) {
 
 /* The parts of a head; they point into it. */
 typedef struct http_request {
-    pdl_str method, target, version, fields; /* fields: lines, each with its end */
+    pdl_str method, target, version, fields; /* fields: the header lines, with their line ends */
 } http_request;
 
 /* Returns true when every server reads the lines of the head as we do. A CR or LF alone and a
