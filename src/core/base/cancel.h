@@ -94,7 +94,7 @@ PDL_MUST static inline bool pdl_walk_may_continue_at(size_t i) {
     return PDL_LIKELY((i + 1) % PDL_CANCEL_EVERY) || !pdl_cancel_walk();
 }
 
-extern _Thread_local bool pdl_walk_cancelled; /* see the functions below */
+extern _Thread_local bool pdl_walk_cancelled; /* read through the functions below */
 PDL_COLD bool pdl_raise_walk_cancelled(pdl_err *err);
 /* Returns true when a walk was cancelled, so that a computed result may be wrong. Functions that
  * cannot report errors call this. */

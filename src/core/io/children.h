@@ -15,8 +15,7 @@
 
 #include <signal.h>
 
-/* Embedded in the owner of the child, and in the list from add to remove, so nothing is
- * allocated. */
+/* A member of the struct that owns the child, so that adding it to the list allocates nothing. */
 typedef struct pdl_child {
     int pid; /* the child leads its process group */
     /* the process that started the child; a forked copy of that process ignores the child */

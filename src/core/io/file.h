@@ -17,9 +17,9 @@ PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 
 /* Does the same as pdl_file_read for an open descriptor. */
 PDL_MUST bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err);
-/* Reads a file that was not named but found at its usual place. Refuses anything but a regular file
- * or /dev/null, since a pipe may never end and a device may never answer. A FIFO is read when its
- * writer closes it within fifo_ms. When fifo_ms is 0, a FIFO is refused. */
+/* Reads a file that the user did not name, and that was found at its usual place. Refuses anything
+ * but a regular file or /dev/null, since a pipe may never end and a device may never answer. A FIFO
+ * is read when its writer closes it within fifo_ms. When fifo_ms is 0, a FIFO is refused. */
 PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
 /* Reads a file that is needed before anything can begin. Does the same as pdl_file_read, but reads
  * a FIFO as pdl_file_read_found does. */

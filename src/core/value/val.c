@@ -162,8 +162,8 @@ static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
 }
 
 /* Drops some children of the top frame. A frame is popped before the last of its dying children is
- * walked, and a child of the same kind is walked after the others. So a chain of any length, such
- * as a long context, takes only a few frames. */
+ * walked, and a child that has the kind of its parent is walked after the others. So a chain of any
+ * length, such as a long context, takes only a few frames. */
 static void walk_step(walk *w) {
     enum { AT_ONCE = 4 };
     pdl_obj *o = w->p[w->n - 1].o, *dying[AT_ONCE];

@@ -65,7 +65,7 @@ void pdl_names_init(pdl_names *ns, pdl_arena *a);
 void pdl_names_fini(pdl_names *ns);
 void pdl_names_read(pdl_names *ns, pdl_str name);
 void pdl_names_set(pdl_names *ns, pdl_str name);
-size_t pdl_names_open(pdl_names *ns); /* opens a scope; the result is passed to close */
+size_t pdl_names_open(pdl_names *ns); /* opens a scope; pdl_names_close gets the result */
 void pdl_names_close(pdl_names *ns, size_t mark);
 /* Enters a `block` statement, in which only names set at top level stay visible. Returns a value
  * for the call that leaves the block. */

@@ -141,7 +141,7 @@ typedef struct pdl_lexer {
 } pdl_lexer;
 
 /* Starts a lexer at the start of src. The lexer works in the arena of h. opt has all its
- * delimiters, and outlives the lexer. With `inside`, src is the inside of one expression. */
+ * delimiters, and outlives the lexer. With `inside`, src is the text inside of one `${ }`. */
 void pdl_lex_init(pdl_lexer *x, pdl_holder *h, pdl_xfail *f, pdl_str src, const pdl_xoptions *opt,
                   bool inside);
 

@@ -74,8 +74,8 @@ bool pdl_type_is_promise_safe(const pdl_type *t);
 /* Returns the JSON Schema (spec syntax 3.2) as an owned dict. With closed, additionalProperties is
  * false on objects. */
 pdl_val pdl_type_schema(const pdl_type *t, bool closed);
-/* Returns the type as it is written in the program, with deprecated words in the new spelling
- * (traces, `f.function`). Owned. */
+/* Returns the type as it is written in the program, with deprecated words in the new spelling, for
+ * traces and `f.function`. Owned. */
 pdl_val pdl_type_as_written(const pdl_type *t);
 
 /* One problem of a check. The path says where it is in the value, by steps such as ".a" and

@@ -254,8 +254,8 @@ static size_t count_repeats(const pdl_err *err, size_t i, size_t n) {
     return (k - i) / n;
 }
 
-/* Writes how often frames repeat. The list of frames has a ceiling, so for a group at its end this
- * number is a lower bound. */
+/* Writes how often the same frames occur. The list of frames has a ceiling, so for a group at its
+ * end this number is a lower bound. */
 static void put_times(size_t n, size_t times, bool at_end, pdl_buf *out) {
     pdl_buf_put(out, n > 1 ? PDL_STR(" (these ") : PDL_STR(" ("));
     if (n > 1) pdl_buf_putf(out, "%zu, ", n);

@@ -62,8 +62,8 @@ static void set_digits(decimal *dec, uint64_t digits, int exp10) {
     while (dec->n > 1 && dec->d[dec->n - 1] == '0') dec->n--;
 }
 
-/* Finds digits and a small k with v = digits / 10^k. Returns false when there are none. The result
- * is exact, because digits is an integer below 10^15 that divides back to v. */
+/* Finds digits and a small k with v = digits / 10^k. Returns false when no such digits exist. The
+ * result is exact, because digits is an integer below 10^15 that divides back to v. */
 static bool short_digits(double v, decimal *dec) {
     if (v < 1e-5 || v >= 1e15) return false;
     for (int k = 0; k <= 6; k++) {

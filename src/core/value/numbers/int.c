@@ -574,8 +574,8 @@ static int digit_value(uint32_t cp) {
     return d < 0 ? 99 : d;
 }
 
-/* Appends the digits of s in ASCII, without single underscores between them. Returns false when s
- * is anything else. */
+/* Appends the digits of s in ASCII, without the single underscores that may be between digits.
+ * Returns false when s has any other character or underscore. */
 static bool clean_digits(pdl_str s, int base, bool after_prefix, pdl_buf *out) {
     bool may_underscore = after_prefix; /* 0x_1 is allowed, and _1 is not */
     const char *end = s.p + s.n;
