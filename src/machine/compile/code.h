@@ -138,7 +138,7 @@ typedef enum {
 /* The parts of a loop: the lists of its `for`, its bound, and the variable that counts its
  * rounds. */
 typedef struct pdl_fors_info {
-    uint32_t n;     /* number of names, and of lists, of `for` */
+    uint32_t n;     /* `for` has n names and n lists */
     bool has_for;   /* the block has `for`, which may have no lists */
     bool has_max;   /* the bound is on the stack, above the lists */
     pdl_name index; /* 0 when there is no index */

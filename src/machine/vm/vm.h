@@ -61,7 +61,8 @@ typedef struct pdl_particle {
     bool holds_chance;    /* parks before the first effect of chance (a column of effects.def) */
     int64_t number;       /* pdl_particle_id */
     uint64_t seed;        /* the seed of the run's random numbers; so no effect requests a seed */
-    /* the number that its effects get as pdl_effect.own; 0 when all particles share the objects */
+    /* the number that effects of the run get as pdl_effect.own; 0 when all particles share the
+     * objects */
     uint64_t own;
 } pdl_particle;
 /* The reasons why a run is parked for its engine. */

@@ -33,11 +33,11 @@ typedef struct pdl_journal_info {
     bool blocks; /* rows for blocks are written, too; their times come from pdl_journal_sink */
 } pdl_journal_info;
 
-/* Records into a new file. Errors: usage when the file exists, io. */
+/* Makes a recording in a new file. Errors: usage when the file exists, io. */
 PDL_MUST bool pdl_journal_record(pdl_str path, const pdl_journal_info *info, pdl_journal **out,
                                  pdl_err *err);
-/* Answers from a file. Errors: io when it does not exist, usage when it is not a recording, replay
- * when it is of another version or damaged. */
+/* Opens a recording, from which a replay answers. Errors: io when the file does not exist, usage
+ * when it is not a recording, replay when it is of another version or damaged. */
 PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
 /* Returns true when the file begins like a recording. Returns false when the file cannot be

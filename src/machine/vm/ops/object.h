@@ -30,7 +30,7 @@ const char *pdl_vm_arith_text(pdl_arith op);
 bool pdl_vm_has_object(pdl_vref v);
 /* Returns true when one of the n topmost values is an object, or may contain one. */
 bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
-/* Applies a filter to a value that is an object or holds some. Sets *done when the result has
+/* Applies a filter to a value that is or contains an object. Sets *done when the result has
  * replaced the operands. Otherwise the caller calls the native, and then pdl_object_filter_end. */
 pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_err *err);
 void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh);

@@ -146,7 +146,7 @@ void pdl_durable_give_up(pdl_durable *d, const pdl_err *why);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
-/* pending.c. Skips entries that are NULL. */
+/* pending.c. Drops the effects of the list; skips NULL. */
 void pdl_durable_drop_list(pending_effect **list, size_t n);
 void pdl_durable_send(pdl_durable *d, pending_effect *o);
 /* Answers the effect from the recorded row. Takes o. */

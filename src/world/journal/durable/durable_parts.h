@@ -84,7 +84,7 @@ typedef struct durable_pending {
     uint32_t n_open, n_inputs;
     /* the effect whose answer is being delivered; NULL at other times */
     struct pending_effect *delivered;
-    /* a service asked for a retry with an answer that is not synced yet */
+    /* the answer by which a service asked for a retry is not synced yet */
     bool is_retry_due;
 } durable_pending;
 void pdl_durable_pending_end(durable_pending *p);
