@@ -248,7 +248,7 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     keep(&r->budget, budget);
     bool ok = begin(r, program, inputs, &o);
     free(named);
-    keep(&r->context, context); /* until now, the current context was the context of the run */
+    keep(&r->context, context); /* callbacks during begin() run in the context of the caller */
     pdlpy_leave(e);
     if (ok) return (PyObject *)r;
     Py_DECREF(r);

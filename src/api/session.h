@@ -26,8 +26,8 @@ void pdl_session_free(pdl_session *s); /* s may be NULL */
  * the diagnostics. Returns NULL for a program without a text, which cannot be checked. */
 pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p);
 
-/* The names of the variables with which a program is checked, when its run gets other variables
- * than the session has. With `closed`, the run gets no variables besides these. */
+/* The names of the variables with which a program is checked, when its run does not get the
+ * variables of the session. With `closed`, the run gets no variables besides these. */
 typedef struct pdl_check_inputs {
     const pdl_str *names;
     size_t n_names;

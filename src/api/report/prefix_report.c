@@ -192,8 +192,8 @@ static uintptr_t model_key(const prefix_call *c) {
     return key_of(mixed(pdl_hash_str(pdl_str_get(c->model))));
 }
 
-/* Returns true when both calls have the same first n units; for n = 0, the same model. Their chains
- * are compared, because different chains may have the same key. */
+/* Returns true when both calls have the same first n units; for n = 0, the same model. The chains
+ * of the calls are compared, because different chains may have the same key. */
 static bool begins_so(const prefix_call *c, const prefix_call *other, size_t n) {
     if (!n) return pdl_str_eq(pdl_str_get(c->model), pdl_str_get(other->model));
     return other->units.n >= n && c->units.p[n - 1].chain == other->units.p[n - 1].chain;

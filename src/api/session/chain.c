@@ -33,7 +33,7 @@ static pdl_world *open_policy(pdl_session *s, const pdl_spawn *run, pdl_world *n
 /* Asks the world of models, which a router has opened, for the request that it would send. */
 static void preview(pdl_world *outside, const pdl_effect *e, pdl_val *request, pdl_val *problem) {
     pdl_err err = {0};
-    /* the host program gets this request unchanged, so no request is written */
+    /* the host program is asked instead of a service, so there is no request to show */
     if (pdl_compose_is_hooked(outside, e)) return;
     if (pdl_model_preview(pdl_compose_model(outside), e, request, &err)) {
         pdl_vref said = pdl_dict_getz(*request, "problem");

@@ -22,8 +22,8 @@ typedef struct pdl_chain {
 
 /* Builds the chain of the session, once the policies are known; called once. */
 void pdl_chain_open(pdl_session *s);
-/* Opens the rows that a spawned durable run has for itself. Its effects pass them before the rows
- * of the session. */
+/* Opens the rows that a spawned durable run has for itself. The effects of the run pass these
+ * rows before the rows of the session. */
 void pdl_chain_open_run(pdl_session *s, const pdl_spawn *run, pdl_chain *out);
 /* Opens the first row of chain.def, the policies, while the run is in progress. Called when an
  * included program has a policy and the run had none. The rows after it stay unchanged. */

@@ -1,7 +1,7 @@
 /* confined.h -- the sandboxes of a session: one for the whole run, and one for each profile that
  * blocks have in a field `sandbox`. Private to api.
  *
- * The profile of a block is known only when an effect brings it. Its sandbox is made then, and
+ * The profile of a block is known only when an effect brings it. The sandbox is made then, and
  * kept, so that code blocks with the same profile share one Python process.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -328,7 +328,7 @@ static bool on_finished(void *user, const pdl_ledger_row *r) {
     return true;
 }
 
-/* Writes the output again from the journal. */
+/* Sets the mark in the journal to 0, so that the whole output is written again. */
 static bool rewrite(batch *b, pdl_err *err) {
     return pdl_batch_mark_put(b->ledger, &(mark){0}, err) && pdl_ledger_commit(b->ledger, err);
 }

@@ -52,7 +52,8 @@ typedef struct pdl_eval_verdict {
     bool has_bound; /* a bound D was given */
     pdl_eval_bet better, worse, not_above, not_below;
 } pdl_eval_verdict;
-/* Begins a comparison. bound is D, above 0 and below 1. With 0 the verdict is never "same". */
+/* Begins a comparison. bound is D, at least 0 and below 1. With 0 the verdict is never
+ * "same". */
 void pdl_eval_verdict_begin(pdl_eval_verdict *v, double bound);
 /* Takes the next difference. Returns true when the verdict is known; later differences
  * are ignored. */

@@ -1,7 +1,7 @@
 /* objectives.h -- the objectives besides the score by which candidates are compared: the calls,
  * tokens and cost of a row. --objective wants them low, and --at-most bounds them. Private to
  * optimize. A run is charged the cost that its calls would have if no answer was known before. So a
- * candidate is not cheaper because another candidate has already paid for the same answers.
+ * candidate does not become cheaper when another candidate has paid for the same answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

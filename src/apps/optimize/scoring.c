@@ -30,7 +30,7 @@ typedef struct opt_answer {
     opt_pair of;
     bool known;          /* the budget allowed this run */
     pdl_val result;      /* absent when the run failed */
-    char *error, *place; /* owned; NULL when the run did not fail, or when its place is unknown */
+    char *error, *place; /* owned; NULL when the run did not fail; an unknown place is NULL, too */
     double score;        /* valid when `error` is NULL */
     char *feedback;      /* owned or NULL */
     double calls, tokens, cost; /* NaN when some price is unknown */

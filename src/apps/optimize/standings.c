@@ -71,8 +71,9 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
     if (pdl_search_is_over(z, than, rows, n) || pdl_search_uses_more(z, than, candidate, rows, n))
         return false;
     pdl_eval_bet_begin(&b, 0, false);
-    /* The bets are against the best candidate, and each of the other candidates may seem to be the
-     * best. So the level is divided by their number. */
+    /* The bets are that `candidate` is below `than`. `than` was chosen because it seems to be the
+     * best, and chance might have made each of the others seem so. So the level is divided by the
+     * number of the others. */
     double enough = log(2 * (double)(among - 1) / PDL_VERDICT_LEVEL);
     for (size_t i = 0; i < n; i++) {
         size_t row = z->part[OPT_VALIDATION].p[i];

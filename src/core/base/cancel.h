@@ -3,9 +3,9 @@
  * A signal or a spent time budget must end a run even in the middle of one long operation. No other
  * thread can stop the operation safely, so it stops itself. The machine enters the scope of its run
  * while it works. Every loop over millions of items calls a check, and the check fails once the run
- * is cancelled. The size of a value is no bound for the time of a walk over it: a list that is put
- * into itself twice, forty times over, has forty objects and 2^40 leaves. Therefore every walk that
- * descends into values checks.
+ * is cancelled. The size of a value is no bound for the time of a walk over it: forty lists, each
+ * of which contains the next one twice, are forty objects, but a walk meets 2^40 leaves. Therefore
+ * every walk that descends into values checks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

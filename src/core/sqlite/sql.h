@@ -41,9 +41,10 @@ void pdl_sql_leave_log(sql *q, bool leave);
 void pdl_sql_use(sql *q, const sql_use *use);
 void pdl_sql_close(sql *q); /* NULL is allowed */
 pdl_str pdl_sql_path(const sql *q);
-/* Returns true when the last statement failed because another process locked the file. Each such
- * failure is reported once. Statements wait for their locks ten seconds, or until this thread is
- * cancelled. The change to WAL mode does not wait. */
+/* Returns true when the last failure of a statement was a lock of another process on the file. The
+ * next call returns false, unless another statement has failed in this way since. Statements wait
+ * for their locks ten seconds, or until this thread is cancelled. The change to WAL mode does not
+ * wait. */
 bool pdl_sql_was_busy(sql *q);
 int64_t pdl_sql_now_ms(void); /* the time of a monotonic clock */
 

@@ -1,9 +1,9 @@
 /* memo.h -- the results of a walk over a value, by the objects that it went through.
  *
- * Values share their parts: a list that is put into itself twice, forty times over, has forty
- * objects and 2^40 leaves. A walk that searches such a value, or makes another value of it, keeps
- * its result for each object. So it goes through each object once, and the new value shares its
- * parts as the old one does. Most values are small and share nothing, so results are kept only
+ * Values share their parts: forty lists, each of which contains the next one twice, are forty
+ * objects with 2^40 leaves. A walk that searches such a value, or makes another value of it, keeps
+ * its result for each object. So the walk goes through each object once, and the new value shares
+ * its parts as the old one does. Most values are small and share nothing, so results are kept only
  * after PDL_MEMO_FROM objects.
  *
  * SPDX-License-Identifier: Apache-2.0

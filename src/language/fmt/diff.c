@@ -149,7 +149,7 @@ static size_t hunk_end(const diff_script *s, size_t i) {
 
 void pdl_diff(pdl_str name, pdl_str before, pdl_str after, pdl_buf *out) {
     diff_script s = {0};
-    size_t line_a = 0, line_b = 0, done = 0; /* the state at row `done` */
+    size_t line_a = 0, line_b = 0, done = 0; /* numbers of the lines at row `done` */
     split(before, &s.a);
     split(after, &s.b);
     find_script(&s);

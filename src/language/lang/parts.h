@@ -1,10 +1,10 @@
 /* parts.h -- the structs of the fields of blocks: one struct for each form of field.
  *
- * lang/block.h makes the struct of each kind of block from these, by the rows of blocks.def and
- * common.def. Their members are set once, in the arena of the program, so that a program can be run
- * many times and by several threads at once. A part keeps its syntax (`node`) if `pdl dump` or an
- * error needs the part as it was written. It keeps the place of its key (`loc`) if errors are about
- * the field and not about its content.
+ * lang/block.h makes the struct of each kind of block from these structs, by the rows of blocks.def
+ * and common.def. The members are set once, in the arena of the program, so that a program can be
+ * run many times and by several threads at once. A part keeps its syntax (`node`) if `pdl dump` or
+ * an error needs the part as it was written. The part keeps the place of its key (`loc`) if errors
+ * are about the field and not about its content.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -560,8 +560,8 @@ static bool read_box(reader *r, pdl_val *out) {
 
 /* --- the whole text --------------------------------------------------------------------------- */
 
-/* Returns true when both values have the same classes at all levels. The later value then is a
- * better version of the earlier one. */
+/* Returns true when both values have the same classes at all levels. The value that is later in
+ * the text then is a better version of the earlier one. */
 static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
     if (pdl_tag_of(a) != pdl_tag_of(b) || depth > PDL_MAX_JSON_DEPTH) return false;
     if (pdl_is_list(a)) {

@@ -2,9 +2,9 @@
  * after loading.
  *
  * Programs are kept as trees and not as values, because messages quote the place of a part, and the
- * language server edits it. Besides, the meaning of a program depends on which scalars are quoted.
- * A node knows the byte span of its text in the source; values are made from it on demand. A
- * subtree that an alias names is one node with several parents.
+ * language server edits parts. Besides, the meaning of a program depends on which scalars are
+ * quoted. A node knows the byte span of its text in the source; values are made from the node on
+ * demand. A subtree that an alias names is one node with several parents.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
 /* scan_text.c -- see scan.h: plain, quoted and block scalars.
  *
  * The text of most scalars is a slice of the source. A text with folded lines, escapes or indented
- * lines is made in scan.texts. Line ends between two parts of a text are not collected when they
- * are skipped. Once it is certain that the text continues, put_breaks reads the blanks between the
- * two parts again. This needs no list, and the work stays linear.
+ * lines is made in scan.texts. The scanner skips the line ends between two parts of a text and
+ * keeps no list of them. Once it is certain that the text continues, put_breaks reads the blanks
+ * between the two parts again. The work stays linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -180,7 +180,7 @@ static uint32_t fiber_of_note(const pdl_fold *f, const fold_node *n) {
 void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
                         pdl_vref input) {
     uint32_t fiber = fiber_of_note(f, n);
-    /* Without an input, the model sent no request after its last failed attempt. Its id is then the
+    /* Without an input, the model sent no request after its last failed attempt. `id` is then the
      * id of that attempt, which had other lists. */
     if (f->whole || pdl_is_absent(input) || !fiber) return;
     if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) return;

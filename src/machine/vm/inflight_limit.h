@@ -9,8 +9,8 @@
 #include "vm/inflight.h"
 #include "vm/run_parts.h"
 
-/* These return WAIT when the fiber was parked until another effect may start. Nothing was changed
- * then. */
+/* These functions return WAIT when the fiber was parked until another effect may start. Nothing was
+ * changed then. */
 pdl_step pdl_await_model_slot(pdl_fiber *f);
 pdl_step pdl_await_effect_slot(pdl_fiber *f);
 

@@ -162,9 +162,10 @@ static void start(starts *s, const pdl_command_word *by, size_t n_by, const pdl_
     s->depth--;
 }
 
-/* Starts the command after assignments such as PATH=... . These may decide which program the
- * command is, and what it does. With has_items, the command gets further arguments, which the words
- * before it choose: one word represents them. */
+/* Starts the command after assignments such as PATH=... . The assignments may decide which program
+ * the command is, and what it does. With has_items, the command also gets arguments that are not
+ * known here, because the words before the command choose them (as for xargs). When these words
+ * have an origin, one word without a value represents all those arguments. */
 static void start_after(starts *s, const pdl_command_word *words, size_t n, size_t at,
                         bool has_items) {
     pdl_label label = 0, choice = 0;

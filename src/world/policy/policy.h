@@ -91,8 +91,9 @@ typedef struct pdl_argument {
 } pdl_argument;
 
 /* Applies the policies with the numbers `from` and above only to actions of the module with the bit
- * `module`. Their patterns of paths are relative to `folder`. These policies can only make the
- * verdicts stricter: their statements of trust count only when there are no other policies. */
+ * `module`. The patterns of paths in these policies are relative to `folder`. The policies can only
+ * make the verdicts stricter: their statements of trust count only when there are no other
+ * policies. */
 void pdl_policies_scope(pdl_policies *p, size_t from, uint64_t module, pdl_str folder);
 
 /* Returns the path of a lock file as it is written in the policy that was added last. Returns an
@@ -258,8 +259,8 @@ typedef struct pdl_policy_options {
 
 /* Makes the world. next is borrowed. */
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next);
-/* Notes that the run began without a policy. Its processes continue to run, and nothing is known
- * about the labels in them. */
+/* Notes that the run began without a policy. The processes of the run continue, and nothing is
+ * known about the labels in these processes. */
 void pdl_policy_world_continues(pdl_world *w);
 /* Returns the labels of all values that were passed to code, in this run and in the runs that may
  * share its processes. */

@@ -131,7 +131,7 @@ typedef struct start_mark {
     char *path;
     dev_t dev;
     ino_t ino;
-    /* a link cannot be mounted over, and a new link may get the same number as an old one */
+    /* a link cannot be mounted over, and a new link may get the inode number of an old one */
     bool is_link;
     int64_t changed_ns; /* time at which a link was last changed */
 } start_mark;

@@ -1,7 +1,7 @@
 /* help_name.c -- pdl help NAME, for a name that is not a command. A rule of pdl check and a message
  * are shown with their section of the manual. A field and a builtin are shown with their row, an
- * option with the commands that have it, and a kind of error with its exit code. The names in a
- * message are shown after its sections.
+ * option with the commands that have it, and a kind of error with its exit code. The options,
+ * fields and builtins that a message names are shown after the sections of the message.
  *
  * Sections and rows come from the pages of the manual that are inside the command; everything else
  * comes from the tables.

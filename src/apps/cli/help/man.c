@@ -38,8 +38,8 @@ static void put_command(const command *c, pdl_buf *out) {
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++) put_option(pdl_cli_option_of(*o), out);
 }
 
-/* Writes a paragraph for each exit code. Its sentences are the kinds of errors that
- * have this code. */
+/* Writes a paragraph for each exit code. The paragraph lists the kinds of errors that have this
+ * code. */
 static void put_codes(pdl_buf *out) {
     static const struct {
         int code;

@@ -1,5 +1,5 @@
-// compare_document.js -- shows two runs as documents beside each other. Changed words in texts are marked, works are
-// aligned by place, and calls show what was sent in both runs.
+// compare_document.js -- shows two runs as documents beside each other. Changed words in texts are marked, works with
+// the same place are paired, and calls show what was sent in both runs.
 // SPDX-License-Identifier: Apache-2.0
 import { counted, inOneLine, make, makeButton, clear, plural, say, countOf, took } from "./dom.js";
 import { groupsOf } from "./document.js";

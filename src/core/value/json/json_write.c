@@ -248,7 +248,8 @@ static void leave(writer *w, char bracket) {
     pdl_buf_putc(w->out, bracket);
 }
 
-/* Returns true when the value is too deep; "..." is then written in its place. */
+/* With PDL_JSON_CUT, writes "..." in place of a value that is too deep, and returns true. Without
+ * the flag, or for any other value, returns false. */
 static bool is_cut(writer *w) {
     bool cut = w->depth >= PDL_MAX_JSON_DEPTH && (w->flags & PDL_JSON_CUT);
     if (cut) PDL_PUT(w->out, "\"...\"");

@@ -129,8 +129,9 @@ static bool keeps_indentation(const prompt *p, const pdl_node *n, const sentence
  * one line. */
 static bool is_movable(const pdl_node *n, const pdl_xlist *parts) {
     if (!n || n->kind != PDL_NODE_SCALAR || n->style == PDL_STYLE_FOLDED) return false;
+    /* the tags of a statement, such as {% if %} and {% endif %}, may be in several sentences */
     for (uint32_t i = 0; i < parts->n; i++)
-        if (parts->p[i]->kind > PDL_X_OUTPUT) return false; /* a statement has parts elsewhere */
+        if (parts->p[i]->kind > PDL_X_OUTPUT) return false;
     pdl_str source = pdl_str_sub(n->src->text, n->start, n->end);
     return n->style == PDL_STYLE_LITERAL || !pdl_byte_in('\n', source);
 }

@@ -10,8 +10,8 @@
  *
  * The standard library depends on nothing around it, and reading it takes as long as checking a
  * large program. So a caller that checks several programs keeps the library (pdl_check_library).
- * Its types are in the arena of its program, which each checked program keeps alive, since problems
- * may point into it.
+ * The types of the library are in the arena of the library's program. Each checked program keeps
+ * this arena alive, since problems may point into it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

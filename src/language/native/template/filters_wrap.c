@@ -80,7 +80,8 @@ static bool is_empty(const para *p, chunk c) {
 }
 
 /* Returns how much of a chunk that is too long fits on a line with `room` columns left. With
- * hyphens, the part ends after its last hyphen, if a character other than a hyphen is before it. */
+ * p->hyphens, the piece that fits ends after its last hyphen if something else is before that
+ * hyphen. */
 static size_t cut_of(const para *p, chunk c, size_t room) {
     if (!p->hyphens || c.to - c.from <= room) return room < c.to - c.from ? room : c.to - c.from;
     for (size_t k = room; k-- > 1;) {

@@ -122,8 +122,8 @@ static bool is_data(pdl_vref v, unsigned *left) {
     return is;
 }
 
-/* Returns true when others than the caller of the run may read messages: the program, functions of
- * other programs in its variables, or a sink that receives events of blocks. */
+/* Returns true when someone besides the caller of the run may read messages: the program, functions
+ * of other programs in its variables, or a sink that receives events of blocks. */
 static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref variables) {
     unsigned looks = 256;
     return code->sees_context || wants_blocks(r) ||

@@ -218,7 +218,7 @@ enum {
     PDL_REPLY_NULLS = 8,  /* absent optional properties of schema arrive as null */
     /* ids that the service left out are made in the short form, for services that need it */
     PDL_REPLY_SHORT_IDS = 32,
-    /* <think> in the content is kept, because its pieces were shown with it */
+    /* <think> stays in the content; pieces may already have been shown with <think> */
     PDL_REPLY_PLAIN = 16,
 };
 /* Checks a whole reply in OpenAI's form: the first choice must have a message that holds an answer,

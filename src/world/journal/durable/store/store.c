@@ -343,7 +343,7 @@ pdl_str pdl_store_path(const pdl_store *s) { return pdl_sql_path(s->q); }
 /* Begins a transaction. The level of syncing can only be changed outside transactions. */
 bool pdl_store_start(pdl_store *s, pdl_err *err) {
     if (s->in_transaction) return true;
-    if (!s->level) { /* this is the first write to an opened file, which is unchanged until now */
+    if (!s->level) { /* this is the first write to the opened file */
         pdl_sql_use(s->q, &writing);
         pdl_sql_leave_log(s->q, false);
         if (!set_log(s, NULL, err) || !sync_folder(s, err)) return false;
