@@ -577,7 +577,7 @@ typedef struct pdl_task_options {
     /* Makes the run durable; borrowed for the call. With `resume` the inputs come from the journal.
      * Inputs of the same name replace the recorded inputs, like -d of `pdl resume`. `text`,
      * `error_text` and `message` are called when all answers that they depend on are stored. A task
-     * that is freed or cancelled before its end can be resumed. NULL means that the run is not
+     * can be resumed when it was freed or cancelled before its end. NULL means that the run is not
      * durable. */
     const pdl_task_durable *durable;
     /* Another thread or a signal handler sets this number when the run must end, even in the middle

@@ -24,7 +24,7 @@ typedef enum {
 typedef enum {
     KEPT_RUN = 1,     /* the option shapes the run: the journal of a durable run keeps it */
     KEPT_SEARCH = 2,  /* the state of a durable search keeps the option */
-    KEPT_INFER = 4,   /* the journal of an inference keeps the option beside those of a run */
+    KEPT_INFER = 4,   /* the journal of an inference keeps the option */
     GIVEN_SEARCH = 8, /* the resume of a search may give the option */
     GIVEN_INFER = 16, /* the resume of an inference may give the option: the inference gets it */
     FOR_INFER = 32    /* the resume of an inference may give the option, for its journal */

@@ -232,7 +232,8 @@ typedef struct eval_stage {
     const pdl_batch_map *map;
     size_t n_map;
     pdl_vref variables;
-    const pdl_str *columns; /* columns with which the judge is checked before its table exists */
+    /* the columns of the table of the judge, to check it before the table exists */
+    const pdl_str *columns;
     size_t n_columns;
     const char *role; /* in the cache, the names of the replies begin with this word */
     bool is_ours;     /* the program is a metric of the library */

@@ -313,7 +313,7 @@ static bool judge_answers(asking *a, bool *spent, pdl_err *err) {
         pdl_err_move(err, &j.failed);
         ok = false;
     }
-    for (size_t k = 0; k < a->judged; k++) /* the budget did not allow judging these answers */
+    for (size_t k = 0; k < a->judged; k++) /* no score: the budget did not allow the judgement */
         if (!j.of[k]->error && isnan(j.of[k]->score)) j.of[k]->known = false;
     pdl_err_fini(&j.failed);
     pdl_free(j.of);

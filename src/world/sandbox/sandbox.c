@@ -257,8 +257,8 @@ static bool any_holds(const path_list *folders, const char *path) {
     return false;
 }
 
-/* Adds the folders to read. A folder inside another one that is shown or may be written is left
- * out. */
+/* Adds the folders to read. A folder inside one that may be written is left out. A folder inside
+ * one that is shown is left out, too, unless there is a link in its path. */
 static void add_readable(sandbox_spec *x, const path_list *from, const sandbox_profile *p) {
     for (size_t i = 0; i < from->n; i++) {
         char real[PATH_MAX];

@@ -70,8 +70,8 @@ typedef struct pdl_worker_options {
                         pdl_worker_done_fn *done, void *done_user);
     /* confines code and commands; NULL when they are not confined */
     const struct pdl_sandbox *sandbox;
-    /* Counter of the Python processes in all worlds whose objects occur in one run; NULL when there
-     * is one world. */
+    /* Counts the Python processes that were started. The worlds of one run share the counter,
+     * because their objects may meet in the run. NULL when the run has one world. */
     uint32_t *generations;
     /* Each block and each operation on an object begins with Python's generators seeded from this
      * number and the place of its effect. When the pointer is NULL, Python's generators are not

@@ -158,8 +158,8 @@ static int collect(packer *k, pdl_session *s, pdl_err *err) {
     return code;
 }
 
-/* Adds the recording as a part. SQLite opens a file in memory only when the head of the file does
- * not say that a log is beside it, so the head of the part is changed. */
+/* Adds the recording as a part. SQLite refuses to open a file in memory when its head says that a
+ * log is beside it, so the head of the part is changed. */
 static bool add_recording(packer *k, pdl_err *err) {
     enum { VERSIONS = 18 };
     static const char head[] = "SQLite format 3";

@@ -12,7 +12,7 @@
 typedef struct pdl_checked {
     const char *header;
     pdl_str name; /* the name in the message; may be empty */
-    pdl_loc loc;  /* the place of the message, and of problems that have no place */
+    pdl_loc loc;  /* the place of the message; a problem without a place is reported here, too */
     /* the place where the arguments of a call were written; NULL for other subjects */
     const pdl_node *args;
 } pdl_checked;

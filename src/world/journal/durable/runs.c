@@ -303,8 +303,8 @@ static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str 
     return x;
 }
 
-/* Names a run by its file. A copy has the id of the original in its rows, so that id cannot name
- * the copy. */
+/* Names a run by its file. The rows of a copy hold the id of the original, which cannot name the
+ * copy. */
 static void name_run(struct index_listing *l, indexed *x, pdl_str file) {
     pdl_str name = pdl_str_sub(file, 0, file.n - (sizeof SUFFIX - 1));
     if (!pdl_str_is(name, x->s.id)) x->s.id = keep(l->arena, name);
