@@ -176,48 +176,60 @@ static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     return PDL_STEP_DONE;
 }
 
+/* Calls a closure. Pushes its frame. */
+static pdl_step call_func(pdl_fiber *f, pdl_vref callee, const spread *s, size_t drop,
+                          pdl_err *err) {
+    const pdl_call_args *given = &s->args;
+    pdl_val func = pdl_keep(callee);
+    pdl_val *kept = PDL_NEW_N(pdl_val, given->n_pos + given->n_kw);
+    for (size_t i = 0; i < given->n_pos; i++) kept[i] = pdl_keep(given->pos[i]);
+    for (size_t i = 0; i < given->n_kw; i++) kept[given->n_pos + i] = pdl_keep(given->kw[i]);
+    pdl_call_args args = *given;
+    args.pos = kept;
+    args.kw = kept + given->n_pos;
+    pdl_step st = pdl_vm_call_closure(f, func, &args, err);
+    pdl_free(kept);
+    return st == PDL_STEP_DONE ? drop_under_frame(f, drop, false) : st;
+}
+
+/* Calls a native that is a value. Sets *out to the result. */
+static pdl_step call_bound(pdl_fiber *f, pdl_vref callee, const spread *s, pdl_val *out,
+                           pdl_err *err) {
+    const pdl_native *row = pdl_native_row(callee);
+    pdl_val with[PDL_NATIVE_MAX_ARGS + 1];
+    pdl_vref receiver = pdl_native_receiver(callee);
+    size_t n = 0;
+    if (!pdl_is_absent(receiver)) with[n++] = pdl_lent(receiver);
+    if (s->args.n_pos > PDL_NATIVE_MAX_ARGS)
+        return step_of(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
+    for (size_t i = 0; i < s->args.n_pos; i++) with[n++] = s->args.pos[i];
+    const pdl_call_args args = {with, n, s->args.kw_names, s->args.kw, s->args.n_kw, 0};
+    if (!pdl_native_call(row, pdl_vm_native_env(f), &args, out, err)) return PDL_STEP_FAIL;
+    if (row->flags & PDL_N_EFFECT) {
+        pdl_step st = call_effect(f, *out, pdl_label_of(callee), out, err);
+        if (st != PDL_STEP_DONE) return st;
+    } else if (row->flags &
+               PDL_N_MUTATES) { /* called through a value: there is no variable to change */
+        pdl_val v = pdl_list_part(*out, 1);
+        pdl_drop(*out);
+        *out = v;
+    }
+    *out = pdl_with_label(*out, pdl_label_of(callee));
+    return PDL_STEP_DONE;
+}
+
 /* Calls callee with the arguments that lay_out has ordered. Pushes the result, or a frame. drop is
  * the number of values below the result that are then removed. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
     pdl_val out = pdl_absent();
     bool handled = false;
-    if (pdl_is(callee, PDL_V_FUNC)) {
-        pdl_val func = pdl_keep(callee);
-        pdl_val *kept = PDL_NEW_N(pdl_val, s->args.n_pos + s->args.n_kw);
-        for (size_t i = 0; i < s->args.n_pos; i++) kept[i] = pdl_keep(s->args.pos[i]);
-        for (size_t i = 0; i < s->args.n_kw; i++) kept[s->args.n_pos + i] = pdl_keep(s->args.kw[i]);
-        const pdl_call_args args = {
-            kept,         s->args.n_pos,   s->args.kw_names, kept + s->args.n_pos,
-            s->args.n_kw, s->args.of_names};
-        pdl_step st = pdl_vm_call_closure(f, func, &args, err);
-        pdl_free(kept);
-        return st == PDL_STEP_DONE ? drop_under_frame(f, drop, false) : st;
-    }
+    if (pdl_is(callee, PDL_V_FUNC)) return call_func(f, callee, s, drop, err);
     if (pdl_is(callee, PDL_V_HANDLE)) {
         call_handle(f, callee, s);
         out = pop(f);
     } else if (pdl_is(callee, PDL_V_NATIVE)) {
-        const pdl_native *row = pdl_native_row(callee);
-        pdl_val with[PDL_NATIVE_MAX_ARGS + 1];
-        pdl_vref receiver = pdl_native_receiver(callee);
-        size_t n = 0;
-        if (!pdl_is_absent(receiver)) with[n++] = pdl_lent(receiver);
-        if (s->args.n_pos > PDL_NATIVE_MAX_ARGS)
-            return step_of(
-                pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
-        for (size_t i = 0; i < s->args.n_pos; i++) with[n++] = s->args.pos[i];
-        const pdl_call_args args = {with, n, s->args.kw_names, s->args.kw, s->args.n_kw, 0};
-        if (!pdl_native_call(row, pdl_vm_native_env(f), &args, &out, err)) return PDL_STEP_FAIL;
-        if (row->flags & PDL_N_EFFECT) {
-            pdl_step st = call_effect(f, out, pdl_label_of(callee), &out, err);
-            if (st != PDL_STEP_DONE) return st;
-        } else if (row->flags &
-                   PDL_N_MUTATES) { /* called through a value: there is no variable to change */
-            pdl_val v = pdl_list_part(out, 1);
-            pdl_drop(out);
-            out = v;
-        }
-        out = pdl_with_label(out, pdl_label_of(callee));
+        pdl_step st = call_bound(f, callee, s, &out, err);
+        if (st != PDL_STEP_DONE) return st;
     } else if (pdl_is(callee, PDL_V_CELL)) {
         size_t before = f->stack.n;
         pdl_step st = pdl_vm_cell_call(f, callee, &s->args, &handled, &out, err);
