@@ -297,6 +297,21 @@ def test_library(t):
     check("all of them", len(names) > 5 * few and "source" in names, len(names), few)
 
 
+CALLED = "dict(id='1', function=dict(name='value', arguments=dict(input='6*7')))"
+HANDED = (("a call of a model", "${ stdlib.tool_answer(%s, [calc.value]) }" % CALLED, "tool_answer"),
+          ("a record", "${ form.apply(form.all([dict(name='c', run=calc.value)])[0], '6*7').split()[-1] }", "all apply"),
+          ("the program itself", "${ calc.value('6*7') }", ""))
+
+
+@pytest.mark.parametrize("name,text,around", HANDED, ids=[h[0] for h in HANDED])
+def test_tools_of_the_library(t, name, text, around):
+    """A function of the library that the program hands to the library as a tool has a span for each of its calls."""
+    (t.work / "handed.pdl").write_text("defs:\n  calc: {import: lib/tools/calculator}\n  form: {import: lib/tools/form}\ntext: \"%s\"\n" % text)
+    code, out, err = t.run("--otlp", t.url, "handed.pdl")
+    names = sorted(s["name"] for s in t.c.spans())
+    check(name, (code, out.strip(), names) == (0, "42", sorted(["pdl handed.pdl", "calc", "form", "value", *around.split()])), names, out, err)
+
+
 def test_calls_of_one_expression(t):
     (t.work / "calls.pdl").write_text('defs: {twice: {function: {x: integer}, return: "${ 2 * x }"}}\ntext: "${ twice(2) }${ twice(3) }"\n')
     code, out, err = t.run("--otlp", t.url, "calls.pdl")

@@ -64,6 +64,9 @@ typedef struct pdl_event {
     /* block_begin: `library` is set, and the function around the block was called from outside the
      * library */
     bool entered;
+    /* block_begin: `library` is set, another module of the library called the function around the
+     * block, and the program handed this function to the library, as a tool */
+    bool handed;
     /* block_begin: this block is the body of the function `key`, which a library called */
     bool tool;
     bool handled; /* reply: a block around the request handles and reports this failure */

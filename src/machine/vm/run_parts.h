@@ -128,6 +128,9 @@ typedef struct pdl_run_code {
     pdl_val tool_names;
     /* dict: name of a tool that the server has but the program does not get -> the reason */
     pdl_val left_out;
+    /* functions of the library that the program has handed to the library, by their infos; noted
+     * only when a sink gets events of blocks */
+    pdl_idmap handed;
     uint32_t n_searched; /* number of errors for which advise.c has searched the program */
     /* code of a module with a policy was built, or the run is part of such code */
     bool has_modules;

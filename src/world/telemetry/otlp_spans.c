@@ -1,9 +1,10 @@
 /* otlp_spans.c -- turns events of a run into spans: the run, blocks that have a name, effects.
  *
  * A block has a span when it has a name (`def`, a key of `defs`) or `description`, or is the body
- * of a function. Inside the library, only bodies of functions that the program itself has called
- * have a span, because an agent of the library runs a hundred blocks for each call of a model. An
- * effect has a span when it leaves the process. The option `all` adds the other blocks and effects.
+ * of a function. Inside the library, only bodies of two kinds of functions have a span: those that
+ * the program itself has called, and those that it has handed to the library as tools. An agent of
+ * the library runs a hundred other blocks for each call of a model. An effect has a span when it
+ * leaves the process. The option `all` adds the other blocks and effects.
  * The parent of a span is found along the span's place: the innermost block around it that has a
  * span. A block may end before the answer that it has requested has arrived, since values are
  * awaited where they are used. The span of such a block ends with the last span inside it. A queue
@@ -243,7 +244,7 @@ static void begin_block(pdl_otlp_run *r, const pdl_event *e) {
         return;
     }
     if (!(function || def.n || description.n)) return;
-    if (e->library && !(function && e->entered) && !r->o->opt.all) return;
+    if (e->library && !(function && (e->entered || e->handed)) && !r->o->opt.all) return;
     if (!is_running(r, e)) return;
     span *old = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
     /* the older block was another attempt at the same place */

@@ -53,9 +53,42 @@ static pdl_val arguments_of(const pdl_fiber *f, const pdl_closure *c) {
     return args;
 }
 
+/* Notes the functions of the library in a value that the program hands to the library. Only the
+ * first items of large values are examined, since lists of tools are short. */
+static void note_handed(pdl_run *r, pdl_vref v, unsigned depth) {
+    enum { MAX_ITEMS = 256, MAX_DEPTH = 4 };
+    if (pdl_is(v, PDL_V_FUNC)) {
+        const pdl_closure *c = closure_of(v);
+        if (c->code->library || c->code->stdlib)
+            pdl_idmap_put(&r->code.handed, (uintptr_t)c->info, r);
+    } else if (depth < MAX_DEPTH && pdl_is_list(v)) {
+        for (size_t i = 0; i < pdl_list_len(v) && i < MAX_ITEMS; i++)
+            note_handed(r, pdl_list_at(v, i), depth + 1);
+    } else if (depth < MAX_DEPTH && pdl_is_dict(v)) {
+        for (size_t i = 0; i < pdl_dict_len(v) && i < MAX_ITEMS; i++)
+            note_handed(r, pdl_dict_val_at(v, i), depth + 1);
+    }
+}
+
+/* Notes the functions among the arguments of the function whose body begins. */
+static void note_handed_arguments(pdl_fiber *f, const pdl_closure *c) {
+    for (uint32_t i = 0; i < c->info->n_params; i++) {
+        pdl_vref v = pdl_scope_find(f->scope, c->info->params[i]);
+        if (!pdl_is_absent(v)) note_handed(f->run, v, 0);
+    }
+}
+
+/* Returns true when the body of a function begins that the program has handed to the library, and
+ * that another module of the library has called. */
+static bool is_handed(const pdl_fiber *f, pdl_vref func) {
+    const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    return f->frames.n > 1 && fr[-1].code != fr->code &&
+           pdl_idmap_find(&f->run->code.handed, (uintptr_t)closure_of(func)->info);
+}
+
 /* Describes a block that begins. Returns the arguments of the block, owned; the event borrows them.
  * Absent when the block has no arguments. */
-static pdl_val describe_begin(const pdl_fiber *f, const pdl_blockinfo *info, pdl_event *e) {
+static pdl_val describe_begin(pdl_fiber *f, const pdl_blockinfo *info, pdl_event *e) {
     pdl_val args = pdl_absent();
     pdl_vref func = f->frames.p[f->frames.n - 1].func;
     e->entry = entry_of(f, info);
@@ -66,6 +99,8 @@ static pdl_val describe_begin(const pdl_fiber *f, const pdl_blockinfo *info, pdl
     e->entered = e->library && pdl_vm_enters_library(f);
     bool called = e->entry == PDL_ENTRY_SILENT || e->entry == PDL_ENTRY_CALL;
     if (!called || !pdl_is(func, PDL_V_FUNC)) return args;
+    if (e->entered) note_handed_arguments(f, closure_of(func));
+    e->handed = e->library && !e->entered && is_handed(f, func);
     e->tool = pdl_vm_enters_program(f, &f->frames.p[f->frames.n - 1]);
     if (e->entry == PDL_ENTRY_CALL) {
         if (e->tool) e->key = closure_of(func)->info->name_text;

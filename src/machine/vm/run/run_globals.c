@@ -65,6 +65,7 @@ void pdl_run_code_end(pdl_run_code *c) {
     pdl_drop(c->imports);
     pdl_drop(c->tool_names);
     pdl_drop(c->left_out);
+    pdl_idmap_fini(&c->handed);
     for (size_t i = 0; i < PDL_RUN_LITERALS; i++) pdl_shape_drop(c->literals[i]);
     for (size_t i = 0; i < c->failed.n; i++) pdl_code_drop(c->failed.p[i]);
     pdl_vec_fini(&c->failed);
