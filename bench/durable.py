@@ -32,7 +32,7 @@ READS = "text:\n- for: {i: \"${ range(n) | list }\"}\n  repeat: {read: one.txt, 
 DRAWS = "text:\n- for: {i: \"${ range(n) | list }\"}\n  repeat: {data: \"${ [1, 2, 3] | random }\", contribute: []}\n- done\n"
 
 HEAD = ["work", "measured", "limit"]
-ROUNDS = 5
+ROUNDS = 7
 
 
 def processor_time():

@@ -62,6 +62,10 @@ int64_t pdl_os_modified_ns(const struct stat *st);
 int64_t pdl_os_changed_ns(const struct stat *st);
 /* Returns the time of the clock by which the system stamps files. */
 int64_t pdl_os_file_clock_ns(void);
+/* Sets the size of a regular file, and whether it still has a name. Returns false for a file of
+ * another kind. Unlike fstat, it does not read the times of the file: Linux then writes them more
+ * often, and each sync has to write them, too. */
+bool pdl_os_size_and_name(int fd, int64_t *size, bool *has_name);
 /* Writes the content of a file to the disk. Returns false with errno. */
 PDL_MUST bool pdl_os_sync(int fd);
 /* Opens a new file that has no name yet, in a folder. Returns -1 when the system has no files

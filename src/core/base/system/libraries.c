@@ -12,8 +12,10 @@
 #include "base/banned.h"
 
 void *pdl_library_open(const char *const *names, size_t n) {
+    /* a process that opens three databases one after the other loads SQLite once */
+    const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
     void *library = NULL;
-    for (size_t i = 0; i < n && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < n && !library; i++) library = dlopen(names[i], flags);
     return library;
 }
 

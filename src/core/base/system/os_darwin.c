@@ -109,6 +109,14 @@ int64_t pdl_os_file_clock_ns(void) {
     return nanoseconds(now);
 }
 
+bool pdl_os_size_and_name(int fd, int64_t *size, bool *has_name) {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+    *size = (int64_t)st.st_size;
+    *has_name = st.st_nlink > 0;
+    return true;
+}
+
 /* fsync leaves the bytes in the cache of the disk; not all file systems know the stronger call. */
 bool pdl_os_sync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 || fsync(fd) == 0; }
 

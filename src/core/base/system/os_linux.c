@@ -162,6 +162,23 @@ int64_t pdl_os_file_clock_ns(void) {
     return nanoseconds(now);
 }
 
+/* Does without statx, at a cost in speed, where the C library has none: musl before 1.2.5. */
+bool pdl_os_size_and_name(int fd, int64_t *size, bool *has_name) {
+#ifdef STATX_NLINK
+    const unsigned wanted = STATX_TYPE | STATX_NLINK | STATX_SIZE;
+    struct statx st;
+    if (statx(fd, "", AT_EMPTY_PATH, wanted, &st) != 0 || !S_ISREG(st.stx_mode)) return false;
+    *size = (int64_t)st.stx_size;
+    *has_name = st.stx_nlink > 0;
+#else
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+    *size = (int64_t)st.st_size;
+    *has_name = st.st_nlink > 0;
+#endif
+    return true;
+}
+
 bool pdl_os_sync(int fd) { return fdatasync(fd) == 0; }
 
 /* A file without a name gets one through the list of descriptors in /proc. */

@@ -15,7 +15,6 @@
 #include "journal/durable/store/log_space.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -25,8 +24,9 @@
 #include "base/banned.h"
 
 enum {
-    FIRST = 64 * 1024, /* a run with few rows needs no reserved space */
-    STEP = 256 * 1024  /* bytes for about sixteen model calls */
+    FIRST = 64 * 1024,     /* a run with few rows needs no reserved space */
+    STEP = 256 * 1024,     /* bytes for about sixteen model calls */
+    LARGEST = 1024 * 1024, /* each reserve is twice as large as the one before, up to this size */
 };
 
 static void open_log(log_room *r, pdl_str database) {
@@ -41,31 +41,33 @@ static void open_log(log_room *r, pdl_str database) {
 /* Writes zeros after the content of the log, and never over it. */
 static bool put_zeros(log_room *r, int64_t from) {
     static const char zeros[16 * 1024];
-    for (int64_t at = from; at < from + STEP; at += (int64_t)sizeof zeros)
+    int64_t step = !r->step ? STEP : r->step < LARGEST ? r->step * 2 : LARGEST;
+    for (int64_t at = from; at < from + step; at += (int64_t)sizeof zeros)
         if (pwrite(r->fd, zeros, sizeof zeros, (off_t)at) != (ssize_t)sizeof zeros) return false;
-    r->end = from + STEP;
+    r->end = from + step;
+    r->step = step;
     return true;
 }
 
-bool pdl_log_room_is_ready(log_room *r, pdl_str database) {
-    struct stat st;
+bool pdl_log_room_open(log_room *r, pdl_str database) {
     if (!r->is_open && !r->has_failed) open_log(r, database);
-    if (r->has_failed) return false;
-    if (fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 0) return true;
+    return r->is_open;
+}
+
+static void give_up(log_room *r) {
     close(r->fd);
     r->is_open = false;
     r->has_failed = true;
-    return false;
 }
 
-bool pdl_log_room_sync(const log_room *r) { return pdl_os_sync(r->fd); }
-
-void pdl_log_room_extend(log_room *r, pdl_str database) {
-    struct stat st;
-    if (!r->is_open && !r->has_failed) open_log(r, database);
-    if (r->has_failed || r->has_no_space || fstat(r->fd, &st) != 0) return;
-    if (!S_ISREG(st.st_mode) || st.st_size <= (r->end ? r->end : FIRST)) return;
-    r->has_no_space = !put_zeros(r, st.st_size);
+bool pdl_log_room_sync(log_room *r, bool *done) {
+    bool has_name, synced = pdl_os_sync(r->fd);
+    int64_t size = 0;
+    *done = synced && pdl_os_size_and_name(r->fd, &size, &has_name) && has_name;
+    if (synced && !*done) give_up(r);
+    if (*done && !r->has_no_space && size > (r->end ? r->end : FIRST))
+        r->has_no_space = !put_zeros(r, size);
+    return synced;
 }
 
 void pdl_log_room_fini(log_room *r) {

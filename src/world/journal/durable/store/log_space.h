@@ -19,15 +19,15 @@ typedef struct log_room {
     bool has_no_space; /* no more space can be reserved */
     /* length of the log together with the space reserved for it; 0 before the first reserve */
     int64_t end;
+    int64_t step; /* bytes of the last reserve */
 } log_room;
 
-/* Returns true when pdl_log_room_sync syncs what SQLite has written to its log. Opens the log. */
-bool pdl_log_room_is_ready(log_room *r, pdl_str database);
-/* Waits until the disk has the log. Returns false, and sets errno, when that failed. */
-PDL_MUST bool pdl_log_room_sync(const log_room *r);
-/* Reserves more space when SQLite has used up the reserve. Called after a sync. When it fails, only
- * the speed of SQLite suffers. */
-void pdl_log_room_extend(log_room *r, pdl_str database);
+/* Opens the log, unless it is open already. Returns true when pdl_log_room_sync can sync it. */
+bool pdl_log_room_open(log_room *r, pdl_str database);
+/* Waits until the disk has the log, which is open. Then reserves more space when SQLite has used up
+ * the reserve; a failure of this costs only speed. Sets *done to false when the log was removed in
+ * the meantime, so that SQLite has to sync. Returns false, and sets errno, when the sync failed. */
+PDL_MUST bool pdl_log_room_sync(log_room *r, bool *done);
 void pdl_log_room_fini(log_room *r);
 
 #endif

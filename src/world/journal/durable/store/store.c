@@ -370,14 +370,6 @@ static bool end(pdl_store *s, pdl_err *err) {
     return pdl_sql_run(s->q, ST_COMMIT, NULL, 0, SQL_NO_ROWS, err);
 }
 
-/* Commits, and syncs the log with everything that was appended before. */
-static bool end_and_sync(pdl_store *s, pdl_err *err) {
-    if (!end(s, err)) return false;
-    return pdl_log_room_sync(&s->room) ||
-           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write %s: %s", pdl_store_path(s).p,
-                       strerror(errno));
-}
-
 /* Commits at level 2, at which SQLite syncs the log with everything that was appended before. */
 static bool end_at_level_2(pdl_store *s, pdl_err *err) {
     if (!(s->in_transaction && s->level == 2)) {
@@ -390,13 +382,22 @@ static bool end_at_level_2(pdl_store *s, pdl_err *err) {
     return end(s, err);
 }
 
+/* Commits, and syncs the log with everything that was appended before. */
+static bool end_and_sync(pdl_store *s, pdl_err *err) {
+    bool done;
+    if (!end(s, err)) return false;
+    if (!pdl_log_room_sync(&s->room, &done))
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write %s: %s", pdl_store_path(s).p,
+                           strerror(errno));
+    return done || end_at_level_2(s, err);
+}
+
 bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err) {
     if (!sync || !s->full || !s->dirty) return end(s, err);
     bool by_us =
-        !(s->in_transaction && s->level == 2) && pdl_log_room_is_ready(&s->room, pdl_store_path(s));
+        pdl_log_room_open(&s->room, pdl_store_path(s)) && !(s->in_transaction && s->level == 2);
     if (!(by_us ? end_and_sync(s, err) : end_at_level_2(s, err))) return false;
     s->dirty = false;
-    pdl_log_room_extend(&s->room, pdl_store_path(s));
     return true;
 }
 
