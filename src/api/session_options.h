@@ -112,6 +112,9 @@ typedef struct pdl_session_guard_options {
      * program also apply. */
     const pdl_str *policies;
     size_t n_policies;
+    /* The policies in a recording, which apply, too: pdl_journal_program.policies; borrowed, or
+     * absent. The files that they name are not read, since the recording has their texts. */
+    pdl_vref recorded;
     /* The labels of files that earlier runs of an engine have written; NULL when there are none. */
     struct pdl_policy_files *files;
 } pdl_session_guard_options;

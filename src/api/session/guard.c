@@ -22,6 +22,7 @@
 #include "journal/durable.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/member.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
@@ -32,7 +33,10 @@ static void keep_file(void *user, pdl_str path) {
     if (c) pdl_confined_keep(c, path);
 }
 
-static pdl_policy_source source_of(const pdl_session *s) {
+static pdl_policy_source source_of(const pdl_session *session) {
+    pdl_session *s = (pdl_session *)(uintptr_t)session;
+    bool records = s->opt.files.record.n != 0;
+    if (records && pdl_is_absent(s->rules.policy_texts)) s->rules.policy_texts = pdl_dict_new(2);
     return (pdl_policy_source){
         .path = s->around.folders.path + s->around.folders.n_chosen,
         .n_path = s->around.folders.n - s->around.folders.n_chosen,
@@ -40,8 +44,40 @@ static pdl_policy_source source_of(const pdl_session *s) {
         .folder = s->opt.program.dir,
         .names = s->opt.program.label_names,
         .on_file = keep_file,
-        .user = (pdl_session *)(uintptr_t)s,
+        .user = s,
+        .kept = pdl_member(s->opt.guards.recorded, "texts"),
+        .read = records ? &s->rules.policy_texts : NULL,
     };
+}
+
+/* Returns the names of the policies that the user gave, with that of PDL_POLICY. */
+static pdl_val given_names(const pdl_session *s) {
+    const char *named = pdl_session_setting(s, PDL_FOR_CHECKS, "PDL_POLICY");
+    pdl_val names = pdl_list_new(s->opt.guards.n_policies);
+    for (size_t i = 0; i < s->opt.guards.n_policies; i++)
+        names = pdl_list_push(names, pdl_text(s->opt.guards.policies[i]));
+    return named && *named ? pdl_list_push(names, pdl_textz(named)) : names;
+}
+
+void pdl_session_record_policies(pdl_session *s) {
+    bool records = s->files.journal && s->opt.files.record.n;
+    if (!records || !s->rules.policies) return;
+    pdl_vref texts = s->rules.policy_texts;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "names", given_names(s));
+    d = pdl_dict_putz(d, "texts", pdl_is_dict(texts) ? pdl_keep(texts) : pdl_dict_new(0));
+    pdl_journal_put_policies(s->files.journal, d);
+    pdl_drop(d);
+}
+
+/* Reads the policies that the user gave to a run that was recorded. */
+static bool read_recorded(const pdl_session *s, pdl_policies **out, pdl_err *err) {
+    pdl_policy_source from = source_of(s);
+    pdl_vref names = pdl_member(s->opt.guards.recorded, "names");
+    bool ok = true;
+    for (size_t i = 0; ok && pdl_is_list(names) && i < pdl_list_len(names); i++)
+        if (pdl_is_str(pdl_list_at(names, i)))
+            ok = pdl_policies_read_file(out, &from, pdl_str_get(pdl_list_at(names, i)), err);
+    return ok;
 }
 
 static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
@@ -109,7 +145,7 @@ pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_wo
 static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
     const char *named = pdl_session_setting(s, PDL_FOR_CHECKS, "PDL_POLICY");
     pdl_policy_source from = source_of(s);
-    bool ok = true;
+    bool ok = read_recorded(s, out, err);
     for (size_t i = 0; ok && i < s->opt.guards.n_policies; i++)
         ok = pdl_policies_read_file(out, &from, s->opt.guards.policies[i], err);
     if (!ok || !named || !*named) return ok;
@@ -178,6 +214,7 @@ static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_v
     if (!ok) return false;
     s->rules.modules = pdl_dict_put(s->rules.modules, pdl_keep(key), pdl_int((int64_t)n));
     if (pdl_policies_count(s->rules.policies) > before) guard_modules(s);
+    pdl_session_record_policies(s);
     return true;
 }
 

@@ -14,6 +14,7 @@
 #include "api/policy.h"
 #include "base/limits.h"
 #include "io/file.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -68,9 +69,22 @@ static void note_file(const pdl_policy_source *from, const pdl_buf *file) {
     if (from->on_file) from->on_file(from->user, pdl_buf_str(file));
 }
 
-static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
+/* Reads a file, or takes its kept text. */
+static bool read_text(const pdl_policy_source *from, const char *file, pdl_buf *text,
+                      pdl_err *err) {
+    pdl_vref kept = pdl_is_dict(from->kept) ? pdl_dict_getz(from->kept, file) : pdl_absent();
+    if (pdl_is_str(kept))
+        pdl_buf_put(text, pdl_str_get(kept));
+    else if (!pdl_file_read_within(file, PDL_FILE_FIFO_MS, text, err))
+        return false;
+    if (from->read) *from->read = pdl_dict_putz(*from->read, file, pdl_text(pdl_buf_str(text)));
+    return true;
+}
+
+static bool read_file(const pdl_policy_source *from, const char *file, pdl_buf *text,
+                      pdl_err *err) {
     pdl_err why = {0};
-    if (pdl_file_read_within(file, PDL_FILE_FIFO_MS, text, &why)) return true;
+    if (read_text(from, file, text, &why)) return true;
     pdl_file_kind kind = pdl_file_kind_of(file);
     bool missing = kind == PDL_FILE_NONE && errno == ENOENT;
     pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the policy %s cannot be read: %s", file,
@@ -98,7 +112,7 @@ static bool read_beside(const pdl_policy_source *from, const named_file *n, pdl_
     if (folder.n && n->path.n && n->path.p[0] != '/') pdl_buf_putf(file, "%.*s/", PDL_FMT(folder));
     pdl_buf_put(file, n->path);
     note_file(from, file);
-    if (pdl_file_read_within(pdl_buf_z(file), PDL_FILE_FIFO_MS, text, &why)) return true;
+    if (read_text(from, pdl_buf_z(file), text, &why)) return true;
     bool is_missing = pdl_file_kind_of(pdl_buf_z(file)) == PDL_FILE_NONE;
     pdl_buf place = PDL_BUF;
     pdl_loc_put(n->loc, &place);
@@ -152,7 +166,7 @@ static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_st
         if (moved) pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
         pdl_buf_put(&file, name);
         note_file(from, &file);
-        ok = read_file(pdl_buf_z(&file), &text, err) &&
+        ok = read_file(from, pdl_buf_z(&file), &text, err) &&
              pdl_policies_add(*all, pdl_buf_str(&file), pdl_buf_str(&text), false, err) &&
              read_lock(*all, from, pdl_buf_str(&file), err) &&
              read_lists(*all, from, pdl_buf_str(&file), err);

@@ -19,6 +19,9 @@ typedef struct pdl_policy_source {
     /* Called for each file that is read; may be NULL. */
     void (*on_file)(void *user, pdl_str path);
     void *user;
+    /* dict: path of a file -> its text, which is used in place of the file; or absent */
+    pdl_vref kept;
+    pdl_val *read; /* gets the texts of the files that are read, in the form of `kept`; or NULL */
 } pdl_policy_source;
 
 /* Appends the text of a built-in policy: lib/policies/NAME.yaml in the first of the folders that

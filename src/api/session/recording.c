@@ -63,4 +63,5 @@ void pdl_session_record_program(pdl_session *s) {
                                               PDL_LABEL_data | PDL_LABEL_FREE);
     pdl_journal_put_program(s->files.journal, s->loaded.program->source->text, vars);
     pdl_drop(vars);
+    pdl_session_record_policies(s);
 }

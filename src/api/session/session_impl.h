@@ -92,6 +92,9 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
  * when the run begins; then the policy world is opened. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
+/* Writes the policies into the recording; called again when a module has added one. Does nothing
+ * without a recording or policies. */
+void pdl_session_record_policies(pdl_session *s);
 /* Fills in the redactions. Called after policies were read. */
 void pdl_session_fill_redactions(pdl_session *s);
 /* Returns the memory that the session's policies share with other runs; the session joins it. */

@@ -50,6 +50,9 @@ typedef struct pdl_session_rules {
     pdl_policies *policies; /* may be NULL */
     /* a dict: name and text of a program with a policy -> its bit; absent when there is none */
     pdl_val modules;
+    /* For a recording: texts of the files that were read for the policies, as in
+     * pdl_policy_source.kept; absent when there is no recording. */
+    pdl_val policy_texts;
     pdl_policy_memories *memories;            /* shared by the session and its members */
     pdl_redaction redactions[PDL_SINK_COUNT]; /* for each sink, the labels that it redacts */
     pdl_redaction collected; /* the labels that are redacted in spans for a collector */

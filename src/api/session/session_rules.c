@@ -17,6 +17,7 @@ void pdl_session_rules_end(pdl_session_rules *r) {
     pdl_confined_free(r->confined);
     pdl_drop(r->profiles);
     pdl_drop(r->modules);
+    pdl_drop(r->policy_texts);
 }
 
 bool pdl_session_rules_ok(const pdl_session_rules *r) {

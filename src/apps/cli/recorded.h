@@ -10,6 +10,7 @@
 
 typedef struct recorded {
     char *folder, *journal; /* owned, or NULL */
+    pdl_val policies;       /* the policies in the recording, as in pdl_journal_program */
 } recorded;
 
 /* Makes the journal of a durable run in a private folder. The program of that run is `text`, named

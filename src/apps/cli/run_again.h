@@ -11,10 +11,17 @@
 
 typedef struct run_again run_again;
 
-/* Opens the run that is shown. journal is the journal of the durable run; file and text are the
- * program (borrowed). Enters the folder of the run. Errors: usage, io, those of the journal. */
-PDL_MUST bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file,
-                                     pdl_str text, run_again **out, pdl_err *err);
+/* The run that is shown: the journal of a durable run, and its program. All is borrowed. */
+typedef struct run_again_source {
+    pdl_str journal, file, text;
+    /* the policies of the recording from which the durable run was made; absent when it was not */
+    pdl_vref recorded;
+} run_again_source;
+
+/* Opens the run that is shown. Enters the folder of the run. Errors: usage, io, those of the
+ * journal. */
+PDL_MUST bool pdl_cli_run_again_open(const arguments *a, const run_again_source *from,
+                                     run_again **out, pdl_err *err);
 /* Returns the loop that the page's server has to use. */
 pdl_loop *pdl_cli_run_again_loop(run_again *r);
 /* Fills in the members of the page server's options by which runs are started. */

@@ -48,10 +48,15 @@ bool pdl_journal_is(pdl_str path);
 typedef struct pdl_journal_program {
     pdl_buf file, text;
     pdl_val inputs;
+    /* {names: [name of a policy that the user gave], texts: {path of a policy's file: text}};
+     * absent when the run had no policy from outside of the program */
+    pdl_val policies;
 } pdl_journal_program;
 /* Stores text and inputs, without secrets and without values that the redaction covers. The name of
  * the file is in pdl_journal_info. Inputs that contain objects of the host are left out. */
 void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs);
+/* Stores pdl_journal_program.policies, without secrets. A later call replaces them. */
+void pdl_journal_put_policies(pdl_journal *j, pdl_vref policies);
 /* Reads the program of a recording. Errors: as for pdl_journal_replay. */
 PDL_MUST bool pdl_journal_read_program(pdl_str path, pdl_journal_program *out, pdl_err *err);
 void pdl_journal_program_fini(pdl_journal_program *p);

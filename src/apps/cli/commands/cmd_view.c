@@ -154,7 +154,8 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     ok = ok && pdl_cli_trace_view(run, file, text, given, &view, err);
     pdl_durable_close(run);
     add_compared(s, view, path);
-    return ok && (!given || pdl_cli_run_again_open(s->a, path, file, text, &s->again, err));
+    const run_again_source from = {path, file, text, pdl_absent()};
+    return ok && (!given || pdl_cli_run_again_open(s->a, &from, &s->again, err));
 }
 
 /* Returns the path of the durable run whose id or file is `name`, owned. Returns NULL when there is
@@ -259,6 +260,12 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     return ok;
 }
 
+static bool open_again(shower *s, pdl_str file, pdl_str text, pdl_err *err) {
+    const run_again_source from = {pdl_str_of(s->recorded.journal), file, text,
+                                   s->recorded.policies};
+    return pdl_cli_run_again_open(s->a, &from, &s->again, err);
+}
+
 /* Opens a recording for --run. A durable run is made from the recording, because only a durable run
  * can be run again. The page still shows the recording itself, because only the recording has the
  * times of the answers. */
@@ -275,7 +282,7 @@ static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
     pdl_str text = s->program.len ? pdl_buf_str(&s->program) : PDL_STR("");
     ok = ok && pdl_cli_recording_view(s->a, name, file, &view, err) &&
          pdl_cli_recorded_open(s->a, name, file, text, &s->recorded, err) &&
-         pdl_cli_run_again_open(s->a, pdl_str_of(s->recorded.journal), file, text, &s->again, err);
+         open_again(s, file, text, err);
     if (view) *pdl_vec_push(&s->runs) = view;
     return ok;
 }

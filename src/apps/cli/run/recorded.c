@@ -73,6 +73,7 @@ bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, 
     arguments own = arguments_of(a, out, recording, &file);
     if (!pdl_cli_recording_open(a, recording, file, &p, err)) return false;
     o.program.variables = p.inputs;
+    o.guards.recorded = out->policies = pdl_keep(p.policies);
     bool ok = pdl_session_new(&o, &s, err) && pdl_cli_recording_load(s, text, err) &&
               pdl_cli_durable_begin(&l, &own, s, text, p.inputs, err) && run(s, &l, err);
     pdl_session_free(s);
@@ -87,5 +88,6 @@ void pdl_cli_recorded_fini(recorded *r) {
     if (r->folder) (void)rmdir(r->folder);
     pdl_free(r->journal);
     pdl_free(r->folder);
+    pdl_drop(r->policies);
     *r = (recorded){0};
 }

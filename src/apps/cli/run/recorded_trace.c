@@ -57,6 +57,7 @@ bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, cons
         .program = {.file = file, .dir = pdl_file_folder(file), .variables = p->inputs},
         .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
         .files.replay = journal,
+        .guards.recorded = p->policies,
         .reports = {.trace = true, .trace_whole = w->whole, .trace_recorded = true, .labels = true},
     };
     pdl_session *s;

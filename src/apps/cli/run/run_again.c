@@ -54,6 +54,7 @@ static bool read_options(run_again *r, pdl_err *err) {
     const arguments *a = &r->own;
     pdl_session_options *o = &r->options;
     *o = (pdl_session_options){
+        .guards.recorded = o->guards.recorded,
         .program = {.file = r->file, .dir = pdl_file_folder(pdl_str_of(r->path))},
         .run.stream = PDL_STREAM_RESULT};
     if (pdl_cli_shared_options_read(a, &r->limits, o) != 0)
@@ -64,13 +65,14 @@ static bool read_options(run_again *r, pdl_err *err) {
     return true;
 }
 
-bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file, pdl_str text,
-                            run_again **out, pdl_err *err) {
+bool pdl_cli_run_again_open(const arguments *a, const run_again_source *from, run_again **out,
+                            pdl_err *err) {
     run_again *r = PDL_NEW(run_again);
-    r->file = file;
-    r->text = text;
-    r->journal = absolute(journal);
-    r->path = absolute(file);
+    r->file = from->file;
+    r->text = from->text;
+    r->options.guards.recorded = from->recorded;
+    r->journal = absolute(from->journal);
+    r->path = absolute(from->file);
     r->own = *a;
     r->operand = pdl_str_of(r->journal);
     r->own.files.p = &r->operand;

@@ -194,6 +194,7 @@ static bool replay_recording(const arguments *a, pdl_str path, pdl_prefix *p, pd
     if (!pdl_cli_recording_open(NULL, path, (pdl_str){0}, &program, err)) return false;
     pdl_session_options o = options_of(a, p, pdl_buf_str(&program.file));
     o.program.variables = program.inputs;
+    o.guards.recorded = program.policies;
     o.files.replay = path;
     bool ok =
         pdl_session_new(&o, &s, err) && pdl_cli_recording_load(s, pdl_buf_str(&program.text), err);

@@ -221,15 +221,15 @@ void pdl_journal_close(pdl_journal *j) {
 
 /* --- its program ------------------------------------------------------------------------------ */
 
-static bool read_inputs(db *d, pdl_val *out, pdl_err *err) {
+/* Reads a dict that the recording has under a key; absent when it has none. */
+static bool read_dict(db *d, const char *key, pdl_val *out, pdl_err *err) {
     pdl_buf json = PDL_BUF;
     *out = pdl_absent();
-    bool ok = pdl_journal_db_get_info(d, "inputs", &json, err) &&
+    bool ok = pdl_journal_db_get_info(d, key, &json, err) &&
               (!json.len || pdl_effect_decode(pdl_buf_str(&json), out, err));
     if (ok && !pdl_is_absent(*out) && !pdl_is_dict(*out))
-        ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
-                         "%.*s is damaged: its inputs are no object",
-                         PDL_FMT(pdl_journal_db_path(d)));
+        ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "%.*s is damaged: its %s are no object",
+                         PDL_FMT(pdl_journal_db_path(d)), key);
     pdl_buf_fini(&json);
     return ok;
 }
@@ -238,11 +238,12 @@ bool pdl_journal_is(pdl_str path) { return pdl_store_is_ours(path) && !pdl_store
 
 bool pdl_journal_read_program(pdl_str path, pdl_journal_program *out, pdl_err *err) {
     db *d;
-    *out = (pdl_journal_program){PDL_BUF, PDL_BUF, pdl_absent()};
+    *out = (pdl_journal_program){PDL_BUF, PDL_BUF, pdl_absent(), pdl_absent()};
     if (!pdl_journal_db_open(path, &d, err)) return false;
     bool ok = pdl_journal_db_get_info(d, "program", &out->file, err) &&
               pdl_journal_db_get_info(d, "text", &out->text, err) &&
-              read_inputs(d, &out->inputs, err);
+              read_dict(d, "inputs", &out->inputs, err) &&
+              read_dict(d, "policies", &out->policies, err);
     pdl_journal_db_close(d);
     if (!ok) pdl_journal_program_fini(out);
     return ok;
@@ -252,7 +253,8 @@ void pdl_journal_program_fini(pdl_journal_program *p) {
     pdl_buf_fini(&p->file);
     pdl_buf_fini(&p->text);
     pdl_drop(p->inputs);
-    p->inputs = pdl_absent();
+    pdl_drop(p->policies);
+    p->inputs = p->policies = pdl_absent();
 }
 
 struct each {

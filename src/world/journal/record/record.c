@@ -405,6 +405,17 @@ void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs) {
     pdl_buf_fini(&json);
 }
 
+void pdl_journal_put_policies(pdl_journal *j, pdl_vref policies) {
+    recorder *r = (recorder *)(void *)j;
+    pdl_err ignored = {0};
+    pdl_buf json = PDL_BUF;
+    assert(j->world.ops == &ops);
+    if (!j->problem.kind && pdl_effect_encode(policies, &json, &ignored))
+        put_text(r, "policies", pdl_buf_str(&json));
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&json);
+}
+
 bool pdl_journal_record(pdl_str path, const pdl_journal_info *info, pdl_journal **out,
                         pdl_err *err) {
     recorder *r = PDL_NEW(recorder);
