@@ -3,6 +3,7 @@
 has examined them. The program's author decides which tool is called, so a call is as trusted as its arguments."""
 import json
 import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -101,6 +102,11 @@ AFTER = {"defs": {**S, "got": "${ s.send(to='bob') }"}, "model": "openai/x", "in
 COMMAND = {"defs": S, "lang": "command", "args": ["echo", "${ s.send.description }"]}
 TOOLS = {"rules": [{"sink": "model", "argument": "tools", "deny": ["tool"]}], **ALLOW}
 CAREFUL = {"rules": [{"sink": "tool", "allow": ["user", "data", "bounded"]}, {"sink": "command", "allow": ["user"]}], **ALLOW}
+PLAN = ('- {call: "${ send }", args: {to: bob}}', '- "${ send(to=\'bob\') }"', '- {def: who, data: bob}\n- {call: "${ send }", args: {to: "${ who }"}}')
+PLANS = [{"defs": {**S, "plan": {"data": plan, "raw": True}, "planned": {"import": "lib/agent/planned"}},
+          "data": "${ planned.run('openai/x', query='q', tools=[s], parameters=dict(mock_response=plan)).answer }"} for plan in PLAN]
+REQUESTED = {"defs": {**PLANS[0]["defs"], "note": {"read": "note"}}, "data": PLANS[0]["data"].replace("'q'", "note")}
+RECEIVER = {"rules": [{"sink": "tool s/send", "argument": "to", "allow": ["user", "data"]}], **ALLOW}
 ROWS = (
     ("a call that the author wrote", CALL, CAREFUL, False, "sent to bob"),
     ("the same in strict control", CALL, {**CAREFUL, "control": "strict"}, False, "sent to bob"),
@@ -115,10 +121,15 @@ ROWS = (
     ("a model that may not read what servers say, locked", OFFER, {"rules": [{"sink": "model", "deny": ["tool"]}], **ALLOW}, True, "m"),
     ("a description in a command", COMMAND, CAREFUL, False, None),
     ("a description in a command, locked", COMMAND, CAREFUL, True, "Sends a text"),
+    ("what a plan says has the labels of the request", REQUESTED, {"rules": [{"sink": "tool s/send", "argument": "to", "deny": ["file"]}], **ALLOW}, True, None),
+    ("the module vouches for its planner", PLANS[0], {"rules": [{"sink": "tool s/send", "argument": "to", "deny": ["model"]}], **ALLOW}, True, "sent to bob"),
+    ("unless a policy refuses it", PLANS[0], {"rules": [{"sink": "endorse", "labels": ["model"], "otherwise": "deny"}], **ALLOW}, True, None),
+    *((f"what a plan says, {i}", p, RECEIVER, False, None) for i, p in enumerate(PLANS)),
+    *((f"what a plan says, locked, {i}", p, RECEIVER, True, "sent to bob") for i, p in enumerate(PLANS)),
 )
 
 
 def test_calls_and_offers(pdl):
     for name, program, policy, locked, want in ROWS:
         out, err, _ = run(pdl, program, policy, locked)
-        check(name, out == want if want is not None else "refuses" in err and "from tool" in err, out + err[-600:])
+        check(name, out == want if want is not None else re.search("refuses .*from (tool|file|model)", err), out + err[-600:])

@@ -25,6 +25,10 @@ static inline pdl_closure *closure_of(pdl_vref v) {
 }
 
 pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info);
+/* Returns the labels that the arguments of a call get from the called value. In a computed program
+ * (lang: pdl) these are the labels of that value: the author of the program has read what describes
+ * the function, and has written the arguments. */
+pdl_label pdl_vm_label_of_arguments(const pdl_fiber *f, pdl_vref func);
 /* Pushes the frame of a call from an expression. Takes func and the arguments. */
 pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *args, pdl_err *err);
 /* Executes RETURN. Sets *ended when the fiber has no frames left. */

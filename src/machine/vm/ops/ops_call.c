@@ -135,9 +135,11 @@ static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *
 
 static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     pdl_val pos = pdl_list_new(s->args.n_pos), kw = pdl_dict_new(s->args.n_kw);
-    for (size_t i = 0; i < s->args.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s->args.pos[i]));
+    pdl_label label = pdl_vm_label_of_arguments(f, callee);
+    for (size_t i = 0; i < s->args.n_pos; i++)
+        pos = pdl_list_push(pos, pdl_with_label(pdl_keep(s->args.pos[i]), label));
     for (size_t i = 0; i < s->args.n_kw; i++)
-        kw = pdl_dict_puts(kw, s->args.kw_names[i], pdl_keep(s->args.kw[i]));
+        kw = pdl_dict_puts(kw, s->args.kw_names[i], pdl_with_label(pdl_keep(s->args.kw[i]), label));
     pdl_vm_start_call(f, pdl_keep(callee), pdl_absent(), pos, kw);
     return true;
 }
@@ -182,8 +184,11 @@ static pdl_step call_func(pdl_fiber *f, pdl_vref callee, const spread *s, size_t
     const pdl_call_args *given = &s->args;
     pdl_val func = pdl_keep(callee);
     pdl_val *kept = PDL_NEW_N(pdl_val, given->n_pos + given->n_kw);
-    for (size_t i = 0; i < given->n_pos; i++) kept[i] = pdl_keep(given->pos[i]);
-    for (size_t i = 0; i < given->n_kw; i++) kept[given->n_pos + i] = pdl_keep(given->kw[i]);
+    pdl_label label = pdl_vm_label_of_arguments(f, callee);
+    for (size_t i = 0; i < given->n_pos; i++)
+        kept[i] = pdl_with_label(pdl_keep(given->pos[i]), label);
+    for (size_t i = 0; i < given->n_kw; i++)
+        kept[given->n_pos + i] = pdl_with_label(pdl_keep(given->kw[i]), label);
     pdl_call_args args = *given;
     args.pos = kept;
     args.kw = kept + given->n_pos;

@@ -282,6 +282,21 @@ static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *
     return s;
 }
 
+pdl_label pdl_vm_label_of_arguments(const pdl_fiber *f, pdl_vref func) {
+    return f->nested && f->run->opt.guarded ? pdl_label_of(func) : 0;
+}
+
+/* Returns the arguments of a call with further labels on each of them. Takes args. */
+static pdl_val label_arguments(pdl_val args, pdl_label label) {
+    if (!label) return args;
+    pdl_val out = pdl_dict_new(pdl_dict_len(args));
+    for (size_t i = 0; i < pdl_dict_len(args); i++)
+        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(args, i)),
+                           pdl_with_label(pdl_dict_part(args, i), label));
+    pdl_drop(args);
+    return out;
+}
+
 /* Enters a function. label is the label of the value that holds the function. Where the policy
  * watches plans (control: plans), the function counts as a plan with this label. */
 static void enter_function(pdl_fiber *f, pdl_label label) {
@@ -306,6 +321,7 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     const pdl_closure *c = closure_of(*top(f));
+    *args = label_arguments(*args, pdl_vm_label_of_arguments(f, *top(f)));
     pdl_val ctx = pdl_absent();
     pdl_scope *scope = bind_simple(f, c, *top(f), *args);
     if (!scope) s = bind_args(f, b, c, &scope, &ctx, err);
