@@ -140,8 +140,9 @@ def test_tools_without_arguments():
     one = {"x": {"type": "string"}}
     for given in ({"type": ["object", "null"], "properties": one}, {"anyOf": [{"type": "object", "properties": one}, {"type": "null"}]}, {"oneOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"type": "object", "properties": one}}},
                   {"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "properties": one}}}, {"allOf": [{"type": "object", "properties": one}]}, {"type": "object", "properties": one, "required": ["x"]}):
-        tools, sent = [{"type": "function", "function": {"name": "f", "parameters": given}}], {**given, "type": "object"}
-        plain = "properties" in given
+        flat = {"type": "object", "properties": one, **({"required": ["x"]} if "required" in given else {}), **({"$defs": given["$defs"]} if "$defs" in given else {})}
+        tools, sent = [{"type": "function", "function": {"name": "f", "parameters": given}}], flat
+        plain = "$defs" not in given
         check([("openai/m", None, {"tools": tools}, {"tools": [{"type": "function", "function": {"name": "f", "parameters": sent}}]}),
                ("gemini/m", None, {"tools": tools}, {"tools": [{"function_declarations": [{"name": "f", ("parameters" if plain else "parameters_json_schema"): sent}]}]}),
                ("anthropic/m", None, {"tools": tools}, {"tools": [{"type": "custom", "name": "f", "input_schema": sent}]})])
@@ -151,6 +152,33 @@ def test_tools_without_arguments():
     free = {"type": "object", "additionalProperties": {"type": "integer"}}
     check([("openai/m", None, {"tools": [{"type": "function", "function": {"name": "f", "parameters": free}}]},
             {"tools": [{"type": "function", "function": {"name": "f", "parameters": {**free, "properties": {}}}}]})])
+
+
+A, B = ({"type": "object", "properties": {"k": {"const": c}, n: {"type": "integer"}}, "required": ["k", n]} for c, n in ("ap", "bq"))
+# (what it is, the schema of a tool, what is sent)
+CHOICES = [
+    ("a choice of required ones", {"type": "object", "properties": {"x": {"type": "string"}}, "anyOf": [{"required": ["x"]}, {"required": ["y"]}]}, {"type": "object", "properties": {"x": {"type": "string"}}}),
+    ("a choice of objects", {"anyOf": [A, B]}, {"type": "object", "properties": {"k": {"anyOf": [{"const": "a"}, {"const": "b"}]}, "p": {"type": "integer"}, "q": {"type": "integer"}}, "required": ["k"]}),
+    ("an object or null", {"oneOf": [{"type": "null"}, A]}, A),
+    ("a reference", {"$ref": "#/definitions/A", "definitions": {"A": {**A, "description": "d"}}}, {**A, "description": "d", "definitions": {"A": {**A, "description": "d"}}}),
+    ("all of them", {"allOf": [A, {"properties": {"z": {}}, "required": ["z"]}]}, {"type": "object", "properties": {**A["properties"], "z": {}}, "required": ["k", "p", "z"]}),
+    ("choices inside choices", {"anyOf": [{"oneOf": [A, {"$ref": "#/$defs/B"}]}], "$defs": {"B": B}}, {"type": "object", "properties": {"k": {"anyOf": [{"const": "a"}, {"const": "b"}]}, "p": {"type": "integer"}, "q": {"type": "integer"}}, "$defs": {"B": B}}),
+    ("not", {**A, "not": {"required": ["z"]}}, A),
+    ("a reference to itself", {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}}, {"type": "object", "properties": {}, "$defs": {"A": {"$ref": "#/$defs/A"}}}),
+    ("no schemas", {"anyOf": [True, 3], "allOf": None}, {"type": "object", "properties": {}}),
+    ("arrays of anything", {"type": "object", "properties": {"a": {"type": "array"}, "b": {"type": ["array", "null"]}, "c": {"anyOf": [{"type": "array", "items": {"type": "array"}}]}}},
+     {"type": "object", "properties": {"a": {"type": "array", "items": {}}, "b": {"type": ["array", "null"], "items": {}}, "c": {"anyOf": [{"type": "array", "items": {"type": "array", "items": {}}}]}}}),
+    ("a property named type", {"type": "object", "properties": {"type": {"type": "string", "default": {"type": "array"}}}}, {"type": "object", "properties": {"type": {"type": "string", "default": {"type": "array"}}}}),
+]
+
+
+def test_choices_of_arguments():
+    """Services refuse a choice or a reference at the root, and an array that does not say what is in it."""
+    for name, given, want in CHOICES:
+        tools = [{"type": "function", "function": {"name": "f", "parameters": given}}]
+        check([("openai/m", None, {"tools": tools}, {"tools": [{"type": "function", "function": {"name": "f", "parameters": want}}]}),
+               ("anthropic/m", None, {"tools": tools}, {"tools": [{"type": "custom", "name": "f", "input_schema": want}]}),
+               ("bedrock/m", None, {"tools": tools}, {"toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": want}}}]}})])
 
 
 def test_empty_lists_of_tools():
@@ -275,7 +303,9 @@ def test_parameters_of_gemini():
              {"type": "string", "enum": [""]}, {"type": "array"}, {"type": "array", "items": {"type": "array"}}, {"oneOf": [one]}, {"allOf": [one]}, {"type": "string", "anyOf": [one]}, {}, True,
              {"type": "string", "format": "uri"}, {"type": "string", "properties": {"x": one}}, {"anyOf": [{"$ref": "#/$defs/A"}]}, {"type": "object", "properties": {"y": {"not": {}}}},
              {"type": "object", "additionalProperties": one, "patternProperties": {}}]
+    filled = {json.dumps({"type": "array"}): {"type": "array", "items": {}}, json.dumps({"type": "array", "items": {"type": "array"}}): {"type": "array", "items": {"type": "array", "items": {}}}}
     for given, field in [(p, "parameters") for p in plain] + [(p, "parameters_json_schema") for p in other]:
+        given = filled.get(json.dumps(given), given)
         whole = {"type": "object", "properties": {"x": given}, "additionalProperties": False}
         sent = {"type": "object", "properties": {"x": given}} if field == "parameters" else whole
         tools = [{"type": "function", "function": {"name": "f", "parameters": whole}}]

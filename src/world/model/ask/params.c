@@ -8,8 +8,8 @@
 #include "base/num.h"
 #include "effect/effect.h"
 #include "model/ask/thinking.h"
+#include "model/ask/tool_schemas.h"
 #include "value/text.h"
-#include "value/tool_schema.h"
 
 #include "base/banned.h"
 
@@ -76,7 +76,7 @@ pdl_val pdl_params_clean(pdl_vref given) {
         if (is_about_no_tools(name, given)) continue;
         bool tools = pdl_str_is(name, "tools") && pdl_is_list(v);
         out = pdl_dict_put(out, pdl_keep(k),
-                           tools ? pdl_tools_whole(v) : convert(pdl_param_find(name), v));
+                           tools ? pdl_tool_schemas(v) : convert(pdl_param_find(name), v));
     }
     return out;
 }

@@ -1,6 +1,7 @@
 /* strict.c -- rewrites a schema into OpenAI's strict form, and turns answers to it back; see
  * strict.h. Only a subset of JSON Schema has such a form, so each function may report that a schema
- * has none.
+ * has none. The service refuses a request whose schema breaks one of its rules, and a refused
+ * request is sent again without the schema, so a rule that is missing here costs a second call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +10,48 @@
 #include "base/limits.h"
 
 #include "base/banned.h"
+
+/* The keywords that the strict form does not have. */
+static const char *const refused[] = {
+    "allOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependencies",
+    "dependentSchemas",
+    "dependentRequired",
+    "prefixItems",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "uniqueItems",
+    "propertyNames",
+    "patternProperties",
+    "minProperties",
+    "maxProperties",
+    "unevaluatedProperties",
+    "$dynamicRef",
+    "$recursiveRef",
+};
+
+/* Keywords that say nothing about values. OpenAI refuses the first two everywhere, and the others
+ * beside `$ref`. */
+static const char *const remarks[] = {"default", "examples", "description", "title"};
+enum { N_REFUSED_REMARKS = 2, N_REMARKS = 4 };
+
+static bool is_one_of(pdl_vref key, const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_text_is(key, names[i])) return true;
+    return false;
+}
+
+static bool has(pdl_vref schema, const char *key) {
+    return !pdl_is_absent(pdl_dict_getz(schema, key));
+}
 
 static bool has_type(pdl_vref schema, const char *type) {
     return pdl_is_dict(schema) && pdl_text_is(pdl_dict_getz(schema, "type"), type);
@@ -56,6 +99,59 @@ static pdl_val form_list(former *f, pdl_vref list, unsigned depth) {
     return out;
 }
 
+/* Returns the JSON type of a scalar; NULL for another value. */
+static const char *type_of(pdl_vref v) {
+    return pdl_is_null(v)           ? "null"
+           : pdl_is_bool(v)         ? "boolean"
+           : pdl_is(v, PDL_V_INT)   ? "integer"
+           : pdl_is(v, PDL_V_FLOAT) ? "number"
+           : pdl_is_str(v)          ? "string"
+                                    : NULL;
+}
+
+/* Returns the types of the values of an enumeration: one name, or a list of names. Absent when a
+ * value is not a scalar, or when there is none. */
+static pdl_val types_of(pdl_vref values) {
+    pdl_val names = pdl_list_new(1);
+    bool ok = pdl_is_list(values);
+    for (size_t i = 0; ok && i < pdl_list_len(values); i++) {
+        const char *name = type_of(pdl_list_at(values, i));
+        pdl_val word = name ? pdl_textz(name) : pdl_absent();
+        ok = name != NULL;
+        if (ok && !is_in(names, word)) names = pdl_list_push(names, pdl_keep(word));
+        pdl_drop(word);
+    }
+    size_t n = ok ? pdl_list_len(names) : 0;
+    if (n > 1) return names;
+    pdl_val one = n ? pdl_keep(pdl_list_at(names, 0)) : pdl_absent();
+    pdl_drop(names);
+    return one;
+}
+
+/* Adds the type of an enumeration that has none. Takes out, the form of schema. */
+static pdl_val with_type(former *f, pdl_vref schema, pdl_val out) {
+    if (has(schema, "type") || has(schema, "anyOf") || has(schema, "$ref")) return out;
+    pdl_vref values = pdl_dict_getz(schema, "enum"), value = pdl_dict_getz(schema, "const");
+    pdl_val one =
+        pdl_is_absent(value) ? pdl_keep(values) : pdl_list_push(pdl_list_new(1), pdl_keep(value));
+    pdl_val type = types_of(one);
+    pdl_drop(one);
+    f->ok = f->ok && !pdl_is_absent(type);
+    return pdl_is_absent(type) ? out : pdl_dict_putz(out, "type", type);
+}
+
+/* Returns true when no keyword of this level breaks a rule of the strict form. */
+static bool keeps_rules(pdl_vref schema) {
+    for (size_t i = 0; i < pdl_dict_len(schema); i++) {
+        pdl_vref k = pdl_dict_key_at(schema, i);
+        if (is_one_of(k, refused, sizeof refused / sizeof refused[0])) return false;
+        if (has(schema, "$ref") && !pdl_text_is(k, "$ref") && !pdl_text_is(k, "$defs") &&
+            !is_one_of(k, remarks, N_REMARKS))
+            return false;
+    }
+    return !has_type(schema, "array") || pdl_is_dict(pdl_dict_getz(schema, "items"));
+}
+
 static pdl_val or_null(former *f, pdl_val schema) {
     if (takes_null(schema)) return schema;
     f->nullable = true;
@@ -87,13 +183,16 @@ static pdl_val require_all(former *f, pdl_val object) {
 }
 
 static pdl_val form(former *f, pdl_vref schema, unsigned depth) {
-    if (depth > PDL_MAX_SCHEMA_DEPTH) f->ok = false;
-    if (!pdl_is_dict(schema) || !f->ok) return pdl_keep(schema);
+    f->ok = f->ok && depth <= PDL_MAX_SCHEMA_DEPTH && pdl_is_dict(schema) && keeps_rules(schema);
+    if (!f->ok) return pdl_keep(schema);
+    size_t n_remarks = has(schema, "$ref") ? N_REMARKS : N_REFUSED_REMARKS;
     pdl_val out = pdl_dict_new(pdl_dict_len(schema) + 1);
     for (size_t i = 0; i < pdl_dict_len(schema); i++) {
         pdl_vref k = pdl_dict_key_at(schema, i), v = pdl_dict_val_at(schema, i);
         pdl_val x;
-        if (pdl_is_dict(v) && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs")))
+        if (is_one_of(k, remarks, n_remarks)) continue;
+        if (pdl_is_dict(v) && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs") ||
+                               pdl_text_is(k, "definitions")))
             x = form_map(f, v, depth + 1);
         else if (pdl_is_dict(v) && pdl_text_is(k, "items"))
             x = form(f, v, depth + 1);
@@ -103,6 +202,7 @@ static pdl_val form(former *f, pdl_vref schema, unsigned depth) {
             x = pdl_keep(v);
         out = pdl_dict_put(out, pdl_keep(k), x);
     }
+    out = with_type(f, schema, out);
     return has_type(schema, "object") ? require_all(f, out) : out;
 }
 

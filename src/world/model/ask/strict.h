@@ -10,9 +10,9 @@
 #include "value/val.h"
 
 /* Returns the schema in which every object has additionalProperties: false and requires all its
- * properties. An optional property may then be null; *nullable is set when null was added to a
- * property for this reason. Returns absent when an object allows any properties, because such a
- * schema has no strict form. */
+ * properties, and every part has a type. An optional property may then be null; *nullable is set
+ * when null was added to a property for this reason. Returns absent when the schema has no strict
+ * form: an object allows any properties, an array any items, or a keyword is not in the form. */
 pdl_val pdl_strict_form(pdl_vref schema, bool *nullable);
 
 /* Returns true when a schema is in the strict form already. */

@@ -139,8 +139,9 @@ pdl_val pdl_structured_openai(pdl_ask *a) {
     pdl_val schema = as_object(a, a->schema), strict = pdl_strict_form(schema, &a->nullable);
     bool ok = !pdl_is_absent(strict);
     a->structured = ok ? PDL_BY_STRICT : PDL_BY_SCHEMA;
-    if (ok) pdl_drop(schema);
-    return format(ok ? strict : schema, ok);
+    if (!ok) strict = pdl_structured_with_items(schema);
+    pdl_drop(schema);
+    return format(strict, ok);
 }
 
 /* --- fewer keywords --------------------------------------------------------------------------- */
@@ -153,10 +154,20 @@ static bool is_named(pdl_vref k, const char *const *names) {
 
 typedef struct remover {
     const char *const *names;
+    bool items; /* an array that does not say what is in it gets `items` that allow anything */
     /* results that are known already; their keys have way 1 for a value that was read as a map of
      * names, and way 0 for a schema */
     pdl_memo memo;
 } remover;
+
+/* Returns true for the schema of an array, or of an array or another value. */
+static bool is_array(pdl_vref schema) {
+    pdl_vref type = pdl_dict_getz(schema, "type");
+    bool found = pdl_text_is(type, "array");
+    for (size_t i = 0; pdl_is_list(type) && i < pdl_list_len(type); i++)
+        found = found || pdl_text_is(pdl_list_at(type, i), "array");
+    return found && pdl_is_absent(pdl_dict_getz(schema, "prefixItems"));
+}
 
 /* Removes the keywords. is_map: the keys of v are the user's names, not keywords. */
 static pdl_val without(remover *r, pdl_vref v, bool is_map, unsigned depth);
@@ -178,7 +189,8 @@ static pdl_val dict_without(remover *r, pdl_vref v, bool is_map, unsigned depth)
         if (!is_map && is_named(k, r->names)) continue;
         out = pdl_dict_put(out, pdl_keep(k), data ? pdl_keep(x) : without(r, x, map, depth + 1));
     }
-    return out;
+    bool open = r->items && !is_map && is_array(v) && pdl_is_absent(pdl_dict_getz(v, "items"));
+    return open ? pdl_dict_putz(out, "items", pdl_dict_new(0)) : out;
 }
 
 static pdl_val without(remover *r, pdl_vref v, bool is_map, unsigned depth) {
@@ -192,6 +204,14 @@ static pdl_val without(remover *r, pdl_vref v, bool is_map, unsigned depth) {
 
 pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords) {
     remover r = {.names = keywords};
+    pdl_val out = without(&r, schema, false, 0);
+    pdl_memo_fini(&r.memo);
+    return out;
+}
+
+pdl_val pdl_structured_with_items(pdl_vref schema) {
+    static const char *const none[] = {NULL};
+    remover r = {.names = none, .items = true};
     pdl_val out = without(&r, schema, false, 0);
     pdl_memo_fini(&r.memo);
     return out;

@@ -75,6 +75,9 @@ pdl_val pdl_structured_choice(void);
 /* Returns the schema without `keywords`, at every level. NULL ends the list of keywords. */
 pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords);
 
+/* Returns the schema in which each array has `items`. OpenAI refuses an array without it. */
+pdl_val pdl_structured_with_items(pdl_vref schema);
+
 /* Returns true when a message contains the word json, which services with plain json_object mode
  * require. */
 bool pdl_structured_says_json(pdl_vref messages);

@@ -1,0 +1,185 @@
+/* tool_schemas.c -- see tool_schemas.h.
+ *
+ * Tool servers describe arguments with all of JSON Schema. Services refuse a request when one of
+ * its tools has a choice (anyOf) or a reference at the root, or an array without `items`, so one
+ * such tool would make all others useless. The arguments of all choices are therefore written at
+ * the root. This says less than the choice did, but the tool itself still checks its arguments.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "model/ask/tool_schemas.h"
+
+#include "model/ask/structured.h"
+#include "value/member.h"
+#include "value/tool_schema.h"
+
+#include "base/banned.h"
+
+enum {
+    MAX_STEPS = 16,   /* references, or choices inside choices, that are followed */
+    MAX_BRANCHES = 64 /* choices of one schema that are read */
+};
+
+/* The keywords that services refuse at the root. */
+static const char *const at_root[] = {"$ref", "allOf", "anyOf", "oneOf",
+                                      "not",  "enum",  "const", NULL};
+
+/* The arguments that the parts of a schema describe. */
+typedef struct gathered {
+    pdl_vref root;           /* where references lead */
+    pdl_val props, required; /* a dict and a list, owned */
+    size_t n_branches;
+} gathered;
+
+static bool is_in(pdl_vref list, pdl_vref x) {
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
+        if (pdl_val_eq(pdl_list_at(list, i), x)) return true;
+    return false;
+}
+
+/* Returns the definition that a reference names; absent when it is not one of this schema. */
+static pdl_vref definition(pdl_vref root, pdl_vref ref) {
+    static const char *const places[] = {"$defs", "definitions"};
+    pdl_vref found = pdl_absent();
+    for (size_t i = 0; pdl_is_str(ref) && i < sizeof places / sizeof places[0]; i++) {
+        pdl_val path = pdl_textf("#/%s/", places[i]);
+        pdl_str start = pdl_str_get(path), text = pdl_str_get(ref);
+        if (pdl_str_starts(text, start)) {
+            pdl_val name = pdl_text(pdl_str_sub(text, start.n, text.n));
+            pdl_vref defs = pdl_member(root, places[i]);
+            if (pdl_is_dict(defs)) found = pdl_dict_find(defs, name);
+            pdl_drop(name);
+        }
+        pdl_drop(path);
+    }
+    return found;
+}
+
+/* Returns the schema that a schema with nothing but references leads to. */
+static pdl_vref resolved(pdl_vref root, pdl_vref schema) {
+    for (int i = 0; i < MAX_STEPS; i++) {
+        pdl_vref next = definition(root, pdl_member(schema, "$ref"));
+        if (!pdl_is_dict(next)) break;
+        schema = next;
+    }
+    return schema;
+}
+
+static bool is_null(pdl_vref root, pdl_vref schema) {
+    return pdl_text_is(pdl_member(resolved(root, schema), "type"), "null");
+}
+
+/* Adds a property. One that two parts describe in two ways may have either form in a choice, and
+ * must have both elsewhere. */
+static void add_property(gathered *g, pdl_vref name, pdl_vref schema, bool choice) {
+    const char *word = choice ? "anyOf" : "allOf";
+    pdl_vref old = pdl_dict_find(g->props, name);
+    if (!pdl_is_absent(old) && pdl_val_eq(old, schema)) return;
+    pdl_val made = pdl_keep(schema);
+    if (!pdl_is_absent(old)) {
+        pdl_vref given = pdl_member(old, word);
+        bool ours = pdl_is_list(given) && pdl_dict_len(old) == 1;
+        if (ours && is_in(given, schema)) {
+            pdl_drop(made);
+            return;
+        }
+        pdl_val list = ours ? pdl_keep(given) : pdl_list_push(pdl_list_new(2), pdl_keep(old));
+        made = pdl_dict_putz(pdl_dict_new(1), word, pdl_list_push(list, made));
+    }
+    g->props = pdl_dict_put(g->props, pdl_keep(name), made);
+}
+
+static void require(gathered *g, pdl_vref name) {
+    if (!is_in(g->required, name)) g->required = pdl_list_push(g->required, pdl_keep(name));
+}
+
+/* Returns true when each of the choices but null requires the property. */
+static bool all_require(const gathered *g, pdl_vref choices, pdl_vref name) {
+    bool all = true;
+    for (size_t i = 0; all && i < pdl_list_len(choices); i++) {
+        pdl_vref one = resolved(g->root, pdl_list_at(choices, i));
+        all = is_null(g->root, one) || is_in(pdl_member(one, "required"), name);
+    }
+    return all;
+}
+
+/* Requires the properties that each of the choices requires. */
+static void require_common(gathered *g, pdl_vref choices) {
+    for (size_t i = 0; i < pdl_list_len(choices); i++) {
+        pdl_vref names = pdl_member(resolved(g->root, pdl_list_at(choices, i)), "required");
+        for (size_t k = 0; pdl_is_list(names) && k < pdl_list_len(names); k++)
+            if (all_require(g, choices, pdl_list_at(names, k))) require(g, pdl_list_at(names, k));
+    }
+}
+
+static void add_list(gathered *g, pdl_vref list, bool choice, unsigned depth);
+
+/* Adds a part of the schema. choice: it is one of several. */
+static void add_part(gathered *g, pdl_vref part, bool choice, unsigned depth) {
+    if (depth > MAX_STEPS || ++g->n_branches > MAX_BRANCHES) return;
+    pdl_vref s = resolved(g->root, part), props = pdl_member(s, "properties"),
+             required = pdl_member(s, "required");
+    for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(props); i++)
+        add_property(g, pdl_dict_key_at(props, i), pdl_dict_val_at(props, i), choice);
+    for (size_t i = 0; !choice && pdl_is_list(required) && i < pdl_list_len(required); i++)
+        require(g, pdl_list_at(required, i));
+    add_list(g, pdl_member(s, "allOf"), choice, depth);
+    add_list(g, pdl_member(s, "anyOf"), true, depth);
+    add_list(g, pdl_member(s, "oneOf"), true, depth);
+}
+
+static void add_list(gathered *g, pdl_vref list, bool choice, unsigned depth) {
+    if (!pdl_is_list(list) || pdl_list_len(list) > MAX_BRANCHES) return;
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        add_part(g, pdl_list_at(list, i), choice, depth + 1);
+    if (choice && depth == 0) require_common(g, list);
+}
+
+static bool has_at_root(pdl_vref schema) {
+    bool found = false;
+    for (size_t i = 0; at_root[i]; i++)
+        found = found || !pdl_is_absent(pdl_member(schema, at_root[i]));
+    return found;
+}
+
+static pdl_val without_key(pdl_val dict, const char *name) {
+    pdl_val key = pdl_textz(name), out = pdl_dict_del(dict, key);
+    pdl_drop(key);
+    return out;
+}
+
+/* Returns the schema with the arguments of all its parts at the root. Takes schema. */
+static pdl_val flat(pdl_val schema) {
+    if (!has_at_root(schema)) return schema;
+    gathered g = {.root = schema, .props = pdl_dict_new(4), .required = pdl_list_new(2)};
+    pdl_vref named = resolved(schema, schema);
+    add_part(&g, schema, false, 0);
+    pdl_val own =
+        pdl_val_eq(named, schema) ? pdl_keep(schema) : pdl_dict_merge(pdl_keep(named), schema);
+    for (size_t i = 0; at_root[i]; i++) own = without_key(own, at_root[i]);
+    own = pdl_dict_putz(own, "type", pdl_textz("object"));
+    own = pdl_dict_putz(own, "properties", g.props);
+    own = without_key(own, "required");
+    if (pdl_list_len(g.required))
+        own = pdl_dict_putz(own, "required", g.required);
+    else
+        pdl_drop(g.required);
+    pdl_drop(schema);
+    return own;
+}
+
+static pdl_val tool_of(pdl_vref tool) {
+    pdl_vref f = pdl_member(tool, "function"), schema = pdl_member(f, "parameters");
+    if (!pdl_is_dict(schema)) return pdl_keep(tool);
+    pdl_val fixed = flat(pdl_structured_with_items(schema));
+    return pdl_dict_putz(pdl_keep(tool), "function",
+                         pdl_dict_putz(pdl_keep(f), "parameters", fixed));
+}
+
+pdl_val pdl_tool_schemas(pdl_vref tools) {
+    pdl_val whole = pdl_tools_whole(tools), out = pdl_list_new(pdl_list_len(whole));
+    for (size_t i = 0; i < pdl_list_len(whole); i++)
+        out = pdl_list_push(out, tool_of(pdl_list_at(whole, i)));
+    pdl_drop(whole);
+    return out;
+}
