@@ -424,6 +424,18 @@ bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n, sql_rows rows,
     return ok;
 }
 
+bool pdl_sql_stay(sql *q, size_t i, pdl_err *err) {
+    if (!prepare(q, i, err)) return false;
+    if (q->api.step(q->st[i]) == SQLITE_ROW) return true;
+    (void)failed(q, err);
+    q->api.reset(q->st[i]);
+    return false;
+}
+
+void pdl_sql_stop(sql *q, size_t i) {
+    if (q->st[i]) q->api.reset(q->st[i]);
+}
+
 pdl_str pdl_sql_bytes(sql *q, sql_row *row, int i) {
     const unsigned char *p = q->api.column_text(row, i);
     return (pdl_str){(const char *)p, p ? (size_t)q->api.column_bytes(row, i) : 0};

@@ -91,6 +91,11 @@ typedef struct pdl_sql_rows {
 PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n, sql_rows rows,
                           pdl_err *err);
 
+/* Runs statement `st`, which has no parameters, up to its first row, and stays there. Until
+ * pdl_sql_stop the file's read lock is held. */
+PDL_MUST bool pdl_sql_stay(sql *q, size_t st, pdl_err *err);
+void pdl_sql_stop(sql *q, size_t st); /* does nothing when the statement does not run */
+
 /* Returns a column of a row as text, which lives during the call. A text that is not UTF-8 is empty
  * here, and pdl_sql_run then fails. */
 pdl_str pdl_sql_text(sql *q, sql_row *row, int i);

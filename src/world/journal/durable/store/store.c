@@ -81,7 +81,8 @@ static const char schema[] = "BEGIN IMMEDIATE;"
     "end_clock, state, attempt, again, pieces, reply, error, tokens, cost, run"
 
 static const char *const texts[] = {
-    [ST_BEGIN] = "BEGIN",
+    [ST_BEGIN] = "BEGIN IMMEDIATE",
+    [ST_STAY] = "SELECT max(id) FROM decisions",
     [ST_COMMIT] = "COMMIT",
     [ST_PUT] = "INSERT OR REPLACE INTO run VALUES(?, ?)",
     [ST_GET] = "SELECT value FROM run WHERE key = ?",
@@ -160,6 +161,7 @@ static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
                      PDL_FMT(pdl_sql_path(s->q)), far);
     s->level = 1;
     s->next_level = s->full ? 2 : 1;
+    s->has_log = !far;
     return pdl_sql_exec(s->q,
                         far ? "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = NORMAL"
                             : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA "
@@ -320,12 +322,24 @@ static bool set_level(pdl_store *s, int level, pdl_err *err) {
         s->q, level == 2 ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", err);
 }
 
+/* Releases the read lock, if it is held. */
+static void release_lock(pdl_store *s) {
+    pdl_sql_stop(s->q, ST_STAY);
+    s->n_stays = 0;
+}
+
+/* Copies the log into the file, and removes the log. */
+static bool end_log(pdl_store *s, pdl_err *err) {
+    release_lock(s);
+    return set_level(s, s->full ? 2 : 1, err) &&
+           pdl_sql_exec(s->q, "PRAGMA journal_mode = DELETE", err);
+}
+
 void pdl_store_close(pdl_store *s, bool whole) {
     if (!s) return;
     pdl_err ignored = {0};
-    bool one_file = s->q && s->writes && pdl_store_commit(s, whole, &ignored) && whole &&
-                    set_level(s, s->full ? 2 : 1, &ignored) &&
-                    pdl_sql_exec(s->q, "PRAGMA journal_mode = DELETE", &ignored);
+    bool one_file =
+        s->q && s->writes && pdl_store_commit(s, whole, &ignored) && whole && end_log(s, &ignored);
     (void)one_file; /* on failure the log stays beside the file, for the next reader */
     pdl_err_fini(&ignored);
     pdl_log_room_fini(&s->room);
@@ -340,6 +354,26 @@ pdl_str pdl_store_path(const pdl_store *s) { return pdl_sql_path(s->q); }
 
 /* --- transactions ----------------------------------------------------------------------------- */
 
+/* Begins a transaction, and keeps SQLite's read lock until a later one. Otherwise SQLite would take
+ * the lock again for each transaction, with four calls of the system. SQLite copies its log into
+ * the file only after a transaction that does not keep the lock, so some transactions do not. */
+static bool begin(pdl_store *s, pdl_err *err) {
+    enum { MAX_STAYS = 32 };
+    pdl_err ignored = {0};
+    bool stay = s->has_log && s->n_stays < MAX_STAYS;
+    if (!stay) release_lock(s);
+    bool ok = pdl_sql_run(s->q, ST_BEGIN, NULL, 0, SQL_NO_ROWS, err);
+    if (!ok && s->n_stays && pdl_sql_was_busy(s->q)) {
+        /* another process has written since the lock was taken */
+        pdl_err_fini(err);
+        release_lock(s);
+        ok = pdl_sql_run(s->q, ST_BEGIN, NULL, 0, SQL_NO_ROWS, err);
+    }
+    if (ok && stay && (s->n_stays || pdl_sql_stay(s->q, ST_STAY, &ignored))) s->n_stays++;
+    pdl_err_fini(&ignored); /* only speed is lost */
+    return ok;
+}
+
 /* Begins a transaction. The level of syncing can only be changed outside transactions. */
 bool pdl_store_start(pdl_store *s, pdl_err *err) {
     if (s->in_transaction) return true;
@@ -348,8 +382,7 @@ bool pdl_store_start(pdl_store *s, pdl_err *err) {
         pdl_sql_leave_log(s->q, false);
         if (!set_log(s, NULL, err) || !sync_folder(s, err)) return false;
     }
-    s->in_transaction =
-        set_level(s, s->next_level, err) && pdl_sql_run(s->q, ST_BEGIN, NULL, 0, SQL_NO_ROWS, err);
+    s->in_transaction = set_level(s, s->next_level, err) && begin(s, err);
     return s->in_transaction;
 }
 
@@ -406,6 +439,7 @@ void pdl_store_roll_back(pdl_store *s) {
     s->pending = 0;
     if (!s->in_transaction) return;
     s->in_transaction = false;
+    release_lock(s);
     pdl_store_forget_hashes(s);
     if (!pdl_sql_run(s->q, ST_ROLL_BACK, NULL, 0, SQL_NO_ROWS, &ignored)) pdl_err_fini(&ignored);
 }
@@ -422,6 +456,7 @@ bool pdl_store_copy(pdl_store *s, pdl_str path, pdl_err *err) {
         pdl_buf_putc(&text, path.p[i]);
     }
     pdl_buf_putc(&text, '\'');
+    release_lock(s);
     bool ok = end(s, err) && pdl_sql_exec(s->q, pdl_buf_z(&text), err);
     pdl_buf_fini(&text);
     return ok;

@@ -15,6 +15,7 @@
 /* The statements, whose texts are in store.c. */
 typedef enum {
     ST_BEGIN,
+    ST_STAY,
     ST_COMMIT,
     ST_PUT,
     ST_GET,
@@ -85,6 +86,8 @@ struct pdl_store {
     pdl_idmap by_hash;
     bool has_hashes;
     log_room room;
+    bool has_log;     /* SQLite writes ahead to a log */
+    unsigned n_stays; /* transactions since the read lock was taken; 0: it is not held */
 };
 
 /* Begins a transaction, unless there is one. */
