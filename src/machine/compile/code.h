@@ -37,6 +37,8 @@ typedef struct pdl_srcspan {
     uint32_t start, end; /* offsets in the expression's text */
 } pdl_srcspan;
 
+enum { PDL_MAX_PATH_KEYS = 32 };
+
 /* The call signature of a call, filter or test. */
 typedef struct pdl_callsig {
     uint32_t n_pos; /* number of positional arguments on the stack, without the receiver */
@@ -54,8 +56,11 @@ typedef struct pdl_callsig {
     /* slot of that variable in the frame, plus 1; 0 when the variable is in the scope */
     uint32_t local;
     /* for METHOD: number of keys of the path from root, which are on the stack below
-     * the receiver */
+     * the receiver; at most PDL_MAX_PATH_KEYS */
     uint32_t n_keys;
+    /* for METHOD: the variable belongs to the template around the macro or recursive loop that
+     * makes the call, and changes there as well */
+    bool outside;
 } pdl_callsig;
 
 /* The places where the file of an include or import is searched, in this order. IN_PROGRAM: beside

@@ -81,6 +81,10 @@ void pdl_emit_for(pdl_emit *e, const pdl_xnode *x);
 /* Adds SCOPE_RESTORE after the instructions from `from` on. Changes that a method makes to an outer
  * variable (`xs.append(x)`) remain. */
 void pdl_emit_scope_restore(pdl_emit *e, uint32_t from);
+/* The instructions from `from` on are the body of a macro or recursive loop. Changes that a method
+ * makes to a variable that the body does not bind remain in the template around it. own has the
+ * parameters of the body. */
+void pdl_emit_mark_outside(pdl_emit *e, uint32_t from, const pdl_name *own, size_t n_own);
 /* Returns true when the instructions from `from` on leave their variables in the scope. The
  * variables are put into bound, unless it is NULL. */
 bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound);

@@ -69,25 +69,44 @@ static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
         x = x->u.access.obj;
         ++*n_keys;
     }
-    return x->kind == PDL_X_NAME && *n_keys < 32;
-}
-
-/* Emits the keys of the path, beginning with the key next to the variable. */
-static void emit_path_keys(pdl_emit *e, const pdl_xnode *x) {
-    const pdl_xnode *chain[32];
-    size_t n = 0;
-    for (; x->kind != PDL_X_NAME; x = x->u.access.obj) chain[n++] = x;
-    while (n-- > 0) {
-        if (chain[n]->kind == PDL_X_ATTR)
-            pdl_emit_text(e, chain[n]->u.access.name);
-        else
-            pdl_emit_xnode(e, chain[n]->u.access.key);
-    }
+    return x->kind == PDL_X_NAME && *n_keys <= PDL_MAX_PATH_KEYS;
 }
 
 static const pdl_xnode *root_of(const pdl_xnode *x) {
     while (x->kind != PDL_X_NAME) x = x->u.access.obj;
     return x;
+}
+
+/* Stores in chain the steps of a path, beginning with the step next to the variable. Returns their
+ * number. */
+static size_t path_steps(const pdl_xnode *x, const pdl_xnode *chain[PDL_MAX_PATH_KEYS]) {
+    size_t n = 0;
+    for (const pdl_xnode *i = x; i->kind != PDL_X_NAME; i = i->u.access.obj) n++;
+    for (size_t k = n; k-- > 0; x = x->u.access.obj) chain[k] = x;
+    return n;
+}
+
+/* Emits the keys of a path and then the receiver at its end. A key is computed once, because it may
+ * call a function. */
+static void emit_path(pdl_emit *e, const pdl_xnode *x) {
+    const pdl_xnode *chain[PDL_MAX_PATH_KEYS];
+    size_t n = path_steps(x, chain);
+    for (size_t i = 0; i < n; i++) {
+        if (chain[i]->kind == PDL_X_ATTR)
+            pdl_emit_text(e, chain[i]->u.access.name);
+        else
+            pdl_emit_xnode(e, chain[i]->u.access.key);
+    }
+    pdl_emit_xnode(e, root_of(x));
+    for (size_t i = 0; i < n; i++) {
+        pdl_emit_set_span(e, chain[i]);
+        if (chain[i]->kind == PDL_X_ATTR) {
+            pdl_emit_attr(e, chain[i]->u.access.name);
+        } else {
+            emit_PICK(e, (uint32_t)(n - i));
+            emit_ITEM(e);
+        }
+    }
 }
 
 static bool is_mutator(pdl_str name) {
@@ -122,8 +141,7 @@ static void emit_rebinding_call(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *receiver = x->u.call.obj->u.access.obj;
     uint32_t n_keys;
     path_root(receiver, &n_keys);
-    emit_path_keys(e, receiver);
-    pdl_emit_xnode(e, receiver);
+    emit_path(e, receiver);
     pdl_callsig *s = emit_call_step(e, x);
     s->root = pdl_emit_intern(e, root_of(receiver)->u.name);
     uint32_t slot;

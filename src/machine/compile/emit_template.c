@@ -50,6 +50,19 @@ bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
     return any;
 }
 
+void pdl_emit_mark_outside(pdl_emit *e, uint32_t from, const pdl_name *own, size_t n_own) {
+    pdl_idmap bound = {0};
+    (void)pdl_emit_has_bindings(e, from, &bound);
+    for (size_t i = 0; i < n_own; i++) pdl_idmap_put(&bound, own[i], e->code);
+    for (uint32_t i = from, end = pdl_emit_next_index(e); i < end; i++) {
+        const pdl_ins *ins = &e->code->ins.p[i];
+        if (ins->op != PDL_OP_REBIND) continue;
+        pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->operands.p[ins->c];
+        if (!s->local && !pdl_idmap_find(&bound, s->root)) s->outside = true;
+    }
+    pdl_idmap_fini(&bound);
+}
+
 void pdl_emit_scope_restore(pdl_emit *e, uint32_t from) {
     pdl_idmap done = {0};
     (void)pdl_emit_has_bindings(e, from, &done);
@@ -128,7 +141,8 @@ static pdl_macro_info *emit_routine(pdl_emit *e, const pdl_xnode *x, pdl_str nam
     }
     emit_BUF_PUSH(e);
     pdl_emit_stmt(e, x->u.macro.body);
-    emit_BUF_POP(e, true);
+    emit_BUF_POP(e, false);
+    pdl_emit_mark_outside(e, m->entry, m->names, m->n_params);
     emit_RETURN(e);
     pdl_emit_patch(e, over);
     return m;

@@ -116,6 +116,7 @@ static void emit_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     pdl_emit_target(e, x->u.loop.target);
     uint32_t body = pdl_emit_next_index(e);
     pdl_emit_stmt(e, x->u.loop.body);
+    if (x->u.loop.recursive) pdl_emit_mark_outside(e, again, NULL, 0);
     if (pdl_emit_has_bindings(e, body, NULL)) {
         pdl_emit_scope_restore(e, again);
         emit_SCOPE_SAVE(e);

@@ -349,53 +349,104 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
+/* --- values that methods changed -------------------------------------------------------------- */
+
+/* Returns the content of v, owned, without the promises that the call has waited for. */
+static pdl_val settled(pdl_vref v) {
+    pdl_val out;
+    pdl_err ignored = {0};
+    if (pdl_may_hold_promise(v) && pdl_is_absent(pdl_promise_blocking(v))) {
+        if (pdl_promise_resolve(v, &out, &ignored)) return out;
+        pdl_err_fini(&ignored);
+    }
+    return pdl_keep(v);
+}
+
+/* Returns the part of a container at a key of a path. */
+static bool part_at(pdl_vref box, pdl_vref key, pdl_val *out) {
+    pdl_err ignored = {0};
+    bool ok = pdl_is_namespace(box) && pdl_is_str(key)
+                  ? pdl_attr(box, pdl_str_get(key), out, &ignored)
+                  : pdl_item(box, key, out, &ignored);
+    pdl_err_fini(&ignored);
+    return ok;
+}
+
+/* Returns the container with x at the key. Takes box and x. The list of a tuple can change, so the
+ * tuple is made again. A namespace is changed itself. Other containers stay as they are. */
+static pdl_val put_at(pdl_val box, pdl_vref key, pdl_val x) {
+    int64_t i;
+    if (pdl_is_dict(box)) return pdl_dict_put(box, pdl_keep(key), x);
+    bool tuple = pdl_is(box, PDL_V_TUPLE);
+    if ((tuple || pdl_is_list(box)) && pdl_int_get(key, &i)) {
+        int64_t n = (int64_t)pdl_list_len(box);
+        if (i < 0) i += n;
+        /* an argument of the call may have shortened the list */
+        if (i >= 0 && i < n) {
+            x = pdl_with_label(x, pdl_label_of(key));
+            if (!tuple) return pdl_list_set(box, (size_t)i, x);
+            pdl_val list = pdl_list_new((size_t)n);
+            for (size_t k = 0; k < (size_t)n; k++)
+                list = pdl_list_push(list, k == (size_t)i ? x : pdl_list_part(box, k));
+            list = pdl_with_flags(pdl_list_as_tuple(list), pdl_flags_of(box));
+            pdl_drop(box);
+            return list;
+        }
+    } else if (pdl_is_namespace(box) && pdl_is_str(key)) {
+        pdl_err ignored = {0};
+        if (!pdl_namespace_set(box, pdl_str_get(key), x, &ignored)) pdl_err_fini(&ignored);
+        return box;
+    }
+    pdl_drop(x);
+    return box;
+}
+
+/* Stores x in the n containers of the path that begins at root, and returns the new root. keys[0]
+ * is the first key. Takes root and x. */
+static pdl_val put_along(pdl_val root, const pdl_val *keys, size_t n, pdl_val x) {
+    pdl_val at[PDL_MAX_PATH_KEYS]; /* the containers along the path, outermost first */
+    size_t depth = 0;
+    if (!n) {
+        pdl_drop(root);
+        return x;
+    }
+    at[0] = root;
+    while (depth + 1 < n && part_at(at[depth], keys[depth], &at[depth + 1])) depth++;
+    bool found = depth + 1 == n;
+    if (!found) pdl_drop(x); /* an argument of the call has removed the receiver */
+    for (size_t k = depth + 1; k-- > 0;) {
+        if (found)
+            x = put_at(at[k], keys[k], x);
+        else if (k)
+            pdl_drop(at[k]);
+    }
+    return found ? x : root;
+}
+
 /* On the stack: keys.. receiver value -> value. Stores the changed receiver in the variable from
  * which it was read. */
 void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
     pdl_val value = pop(f), x = pop(f);
     size_t n = sh->n_keys;
     pdl_vref root = sh->local ? *local(f, sh->local - 1) : pdl_scope_find(f->scope, sh->root);
-    if (!pdl_is_absent(x) && !pdl_is_absent(root)) {
-        pdl_val at[32]; /* the containers along the path, outermost first */
-        pdl_val out;
-        size_t depth = 0;
-        bool ok = true;
-        at[0] = pdl_keep(root);
-        for (; ok && depth + 1 < n; depth++) {
-            pdl_err ignored = {0};
-            ok = pdl_item(at[depth], *under(f, n - 1 - depth), &out, &ignored);
-            pdl_err_fini(&ignored);
-            if (ok)
-                at[depth + 1] = out;
-            else
-                depth--;
-        }
-        for (size_t k = n; ok && k-- > 0;) {
-            pdl_vref key = *under(f, n - 1 - k);
-            int64_t i;
-            if (pdl_is_dict(at[k])) {
-                x = pdl_dict_put(at[k], pdl_keep(key), x);
-            } else if (pdl_is_list(at[k]) && pdl_int_get(key, &i)) {
-                if (i < 0) i += (int64_t)pdl_list_len(at[k]);
-                x = pdl_with_label(x, pdl_label_of(key));
-                x = pdl_list_set(at[k], (size_t)i, x);
-            } else {
-                pdl_drop(at[k]);
-            }
-        }
-        if (!n) pdl_drop(at[0]);
-        if (ok) {
-            if (sh->local)
-                set_val(local(f, sh->local - 1), x);
-            else
-                f->scope = pdl_scope_put(f->scope, sh->root, x);
-            x = pdl_absent();
-        }
+    if (pdl_is_absent(x) || pdl_is_absent(root)) {
+        pdl_drop(x);
+    } else {
+        for (size_t i = 0; i < n; i++) set_val(under(f, i), settled(*under(f, i)));
+        pdl_val old = pdl_keep(root);
+        x = put_along(settled(root), n ? under(f, n - 1) : NULL, n, x);
+        if (sh->outside) pdl_vm_rebind_outside(f, sh->root, old, x);
+        if (sh->local)
+            set_val(local(f, sh->local - 1), x);
+        else
+            f->scope = pdl_scope_put(f->scope, sh->root, x);
+        pdl_drop(old);
     }
-    pdl_drop(x);
     pdl_vm_cut_stack(f, f->stack.n - n);
     push(f, value);
 }
+
+/* --- filters, tests and calls ----------------------------------------------------------------- */
 
 static pdl_step filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool negated, pdl_err *err) {
     if (!sh->row) {

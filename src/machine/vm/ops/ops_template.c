@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "compile/compile.h"
 #include "value/pyvalues.h"
+#include "value/text.h"
 #include "vm/closure.h"
 #include "vm/err_span.h"
 #include "vm/fiber.h"
@@ -48,6 +49,8 @@ typedef struct loop_obj {
     uint32_t depth; /* from 0 */
     bool recursive, autoescape;
     uint32_t entry; /* where the body begins, for a call of loop(...) */
+    /* for a recursive loop: index of the save that holds the variables from before the loop */
+    uint32_t before;
     const pdl_code *code;
     pdl_val changed; /* arguments of the last call of loop.changed(); or absent */
 } loop_obj;
@@ -136,12 +139,12 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* Returns the depth of a loop that begins. In a recursive loop it is one more than the depth of the
- * loop whose body runs again; otherwise it is 0. */
-static uint32_t loop_depth(pdl_fiber *f) {
+/* Returns the depth of a loop that begins. In a recursive loop whose body runs again it is one more
+ * than before; otherwise it is 0. */
+static uint32_t loop_depth(pdl_fiber *f, uint32_t entry) {
     const pdl_vm_frame *fr = frame(f);
     const loop_obj *l = fr->kind == FRAME_MACRO ? loop_of(fr->func) : NULL;
-    return l ? l->depth + 1 : 0;
+    return l && l->entry == entry ? l->depth + 1 : 0;
 }
 
 pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err) {
@@ -169,7 +172,8 @@ pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err
     l->recursive = recursive;
     l->entry = entry;
     l->code = f->code;
-    l->depth = recursive ? loop_depth(f) : 0;
+    l->before = (uint32_t)f->saves.n - 1;
+    l->depth = recursive ? loop_depth(f, entry) : 0;
     set_top(f, pdl_from_obj(PDL_V_CELL, &l->ext.head, pdl_flags_of(items) & PDL_F_PROMISE));
     return PDL_STEP_DONE;
 }
@@ -217,6 +221,7 @@ typedef struct macro_obj {
     const pdl_macro_info *info;
     pdl_code *code;   /* kept */
     pdl_scope *scope; /* the scope in which the macro was defined */
+    bool autoescape;  /* the output of the body is escaped, because it is where it was defined */
     /* defined inside a loop or macro: the body sees the scope of that place instead of the
      * template's */
     bool nested;
@@ -229,8 +234,9 @@ static void macro_fini(pdl_obj *o) {
 }
 
 static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out);
+static void macro_text(const pdl_obj *o, bool repr, pdl_buf *out);
 static const pdl_attr_class macro_class = {
-    .base = {.type_name = "Macro", .fini = macro_fini},
+    .base = {.type_name = "Macro", .fini = macro_fini, .text = macro_text},
     .attr = macro_attr,
 };
 
@@ -238,6 +244,17 @@ static macro_obj *macro_of(pdl_vref v) {
     return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &macro_class.base
                ? (macro_obj *)(void *)pdl_obj_of(v)
                : NULL;
+}
+
+static void macro_text(const pdl_obj *o, bool repr, pdl_buf *out) {
+    const macro_obj *m = (const macro_obj *)(const void *)o;
+    (void)repr;
+    PDL_PUT(out, "<Macro ");
+    if (m->info->name.n)
+        pdl_str_repr(m->info->name, out);
+    else
+        PDL_PUT(out, "anonymous");
+    PDL_PUT(out, ">");
 }
 
 static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out) {
@@ -264,11 +281,14 @@ pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *info) {
     m->info = info;
     m->code = pdl_code_keep(frame(f)->code);
     m->scope = pdl_scope_keep(f->scope);
+    m->autoescape = f->autoescape;
     m->nested = f->saves.n > frame(f)->saves || frame(f)->kind == FRAME_MACRO;
     return pdl_from_obj(PDL_V_CELL, &m->ext.head, 0);
 }
 
-static void push_macro(pdl_fiber *f, const pdl_code *code, uint32_t entry) {
+/* Pushes the frame of a macro or of the body of a recursive loop. Takes callee, which is that macro
+ * or loop. */
+static void push_macro(pdl_fiber *f, pdl_val callee, const pdl_code *code, uint32_t entry) {
     uint32_t top = (uint32_t)f->frames.n - 1;
     const pdl_vm_frame *fr = &f->frames.p[top];
     uint32_t below = fr->kind == FRAME_MACRO && fr->code == code ? fr->below : top;
@@ -276,6 +296,20 @@ static void push_macro(pdl_fiber *f, const pdl_code *code, uint32_t entry) {
     pdl_vm_frame_push(f, FRAME_MACRO, code, entry, (pdl_loc){0});
     f->frames.p[top + 1].below = below;
     f->frames.p[top + 1].depth = depth;
+    f->frames.p[top + 1].func = callee;
+}
+
+void pdl_vm_rebind_outside(pdl_fiber *f, pdl_name name, pdl_vref old, pdl_vref x) {
+    size_t i = f->frames.n;
+    for (; i > 0 && f->frames.p[i - 1].kind == FRAME_MACRO; i--) {
+        pdl_vm_frame *fr = &f->frames.p[i - 1];
+        if (fr->code != f->code) break;
+        macro_obj *m = macro_of(fr->func);
+        if (m) (void)pdl_scope_rebind(&m->scope, name, old, x);
+        (void)pdl_scope_rebind(&fr->scope, name, old, x);
+    }
+    for (size_t k = i ? f->frames.p[i - 1].saves : 0; k < f->saves.n; k++)
+        (void)pdl_scope_rebind(&f->saves.p[k].scope, name, old, x);
 }
 
 static bool too_deep(pdl_fiber *f, pdl_err *err) {
@@ -301,14 +335,11 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
             i = fr->below + 1;
             continue;
         }
-        if (i + 1 == f->frames.n)
-            return pdl_scope_keep(f->saves.n > fr->saves && f->saves.p[fr->saves].scope
-                                      ? f->saves.p[fr->saves].scope
-                                      : f->scope);
-        const pdl_vm_frame *above = &f->frames.p[i + 1];
-        return pdl_scope_keep(above->saves > fr->saves && f->saves.p[fr->saves].scope
-                                  ? f->saves.p[fr->saves].scope
-                                  : above->scope);
+        const pdl_vm_frame *above = i + 1 == f->frames.n ? NULL : &f->frames.p[i + 1];
+        /* The oldest save has the variables of the template; what autoescape has saved has none. */
+        for (size_t k = fr->saves; k < (above ? above->saves : f->saves.n); k++)
+            if (f->saves.p[k].scope) return pdl_scope_keep(f->saves.p[k].scope);
+        return pdl_scope_keep(above ? above->scope : f->scope);
     }
     return pdl_scope_keep(m->scope);
 }
@@ -385,7 +416,8 @@ static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info
                                                    : pdl_keep(a->caller));
 }
 
-static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_call_args *args, pdl_err *err) {
+static pdl_step macro_call(pdl_fiber *f, pdl_vref callee, const pdl_call_args *args, pdl_err *err) {
+    macro_obj *m = macro_of(callee);
     const pdl_macro_info *info = m->info;
     size_t n_pos = args->n_pos, given = n_pos < info->n_params ? n_pos : info->n_params;
     macro_args a = {template_scope(f, m), pdl_dict_new(0), pdl_absent(), {0}};
@@ -400,15 +432,16 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_call_args *args
         pdl_scope_drop(a.scope);
         return PDL_STEP_FAIL;
     }
-    push_macro(f, m->code, info->entry);
+    push_macro(f, pdl_keep(callee), m->code, info->entry);
     pdl_scope_drop(f->scope);
     f->scope = a.scope;
+    f->autoescape = m->autoescape;
     return PDL_STEP_DONE;
 }
 
 /* Calls loop(items) in a recursive loop. The body of the loop then runs as a routine, with the
  * items on the stack. */
-static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_val *pos,
+static pdl_step loop_call(pdl_fiber *f, pdl_vref callee, loop_obj *l, const pdl_val *pos,
                           size_t n_pos, pdl_err *err) {
     if (!l->recursive) {
         pdl_err_host(err, "TypeError",
@@ -422,9 +455,13 @@ static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_v
         return PDL_STEP_FAIL;
     }
     if (too_deep(f, err)) return PDL_STEP_FAIL;
-    pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
-    push_macro(f, l->code, l->entry);
-    frame(f)->func = loop;
+    pdl_val items = pdl_keep(pos[0]);
+    push_macro(f, pdl_keep(callee), l->code, l->entry);
+    /* the body does not see what the iteration that calls it has set */
+    if (l->before < f->saves.n) {
+        pdl_scope_drop(f->scope);
+        f->scope = pdl_scope_keep(f->saves.p[l->before].scope);
+    }
     /* The list is above the arguments, where the frame of the macro expects it. */
     push(f, items);
     return PDL_STEP_DONE;
@@ -456,11 +493,10 @@ pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_call_args *arg
                           pdl_val *out, pdl_err *err) {
     const pdl_val *pos = args->pos;
     size_t n_pos = args->n_pos;
-    macro_obj *m = macro_of(callee);
     loop_obj *l = loop_of(callee);
     *handled = true;
     *out = pdl_absent();
-    if (m) return macro_call(f, m, args, err);
+    if (macro_of(callee)) return macro_call(f, callee, args, err);
     if (l) return loop_call(f, callee, l, pos, n_pos, err);
     if (pdl_class_of(callee) == &bound_class.base && loop_method(callee, pos, n_pos, out, err))
         return err->kind ? PDL_STEP_FAIL : PDL_STEP_DONE;

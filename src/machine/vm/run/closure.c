@@ -515,6 +515,10 @@ pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
         break;
     case FRAME_PDL: end_plain(f, false); break;
     case FRAME_MACRO:
+        end_plain(f, false);
+        /* the text is markup where the call is written, whatever the body has escaped */
+        if (f->autoescape) push(f, pdl_with_flags(pop(f), PDL_F_SAFE));
+        break;
     case FRAME_TEMPLATE: end_plain(f, false); break;
     case FRAME_INCLUDE: end_include(f); break;
     case FRAME_IMPORT: end_import(f, fr); break;

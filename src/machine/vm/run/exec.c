@@ -291,6 +291,7 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_CONST: push(f, pdl_keep(f->code->consts.p[i->c])); break;
         case PDL_OP_POP: pdl_drop(pop(f)); break;
         case PDL_OP_DUP: push(f, pdl_keep(*top(f))); break;
+        case PDL_OP_PICK: push(f, pdl_keep(*under(f, i->c))); break;
         case PDL_OP_SWAP: swap(f); break;
         case PDL_OP_ROT3: rot3(f); break;
         case PDL_OP_NAME: STEP(op_name(f, i, err)); break;
