@@ -95,7 +95,10 @@ typedef struct pdl_err {
     pdl_loc loc;  /* the place that is printed as FILE:LINE */
     pdl_loc mark; /* the exact span for the caret; when it is all-zero, loc is used */
     char *msg;    /* owned; may have several lines (type errors); has no newline at its end */
-    char *hint;   /* owned, such as "did you mean 'name'?"; may be NULL */
+    /* owned; msg in the words of JSON for types; NULL when msg has no words of Python for types
+     * (value/type_words.h) */
+    char *plain;
+    char *hint; /* owned, such as "did you mean 'name'?"; may be NULL */
     /* owned; the class of the Python exception, and then its bases, as "A,B"; may be NULL */
     char *py_class;
     pdl_err_facts facts;
@@ -151,8 +154,17 @@ static inline bool pdl_err_is_cancel(const pdl_err *err) {
  * returns false. */
 PDL_PRINTF(3, 4) bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
-/* Replaces the message. Takes the content of msg. */
+/* Replaces the message; err then has no message in the words of JSON. Takes the content of msg. */
 void pdl_err_reword(pdl_err *err, pdl_buf *msg);
+
+/* Puts text before the message, in both its forms. */
+void pdl_err_put_before(pdl_err *err, pdl_str text);
+
+/* Sets or replaces the message in the words of JSON. */
+PDL_PRINTF(2, 3) void pdl_err_plain(pdl_err *err, const char *fmt, ...);
+
+/* Returns the message in the words of JSON. Borrowed. */
+pdl_str pdl_err_in_plain(const pdl_err *err);
 
 /* Sets the place of err, unless err has a place. */
 void pdl_err_at(pdl_err *err, pdl_loc loc);

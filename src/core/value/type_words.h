@@ -4,8 +4,9 @@
  * The conformance kit fixes Python's words in these errors: values that do not fit a type, a field
  * of a block with a wrong type (lang), a loop over a value that is not a list, a call of a value
  * that is not a function, a wrong aggregator, a wrong context. All other text for a person or a
- * model has the words of JSON. Text that repeats such an error has the words of JSON, too: the note
- * of a retry, and the answer to a tool call.
+ * model has the words of JSON. Whoever makes such an error gives it both texts (pdl_err_plain), and
+ * text that repeats the error has the words of JSON: the note of a retry, and the answer to a tool
+ * call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,11 +24,10 @@ typedef struct pdl_type_word {
 enum { PDL_N_TYPE_WORDS = 7, PDL_N_SCALAR_WORDS = 5 };
 extern const pdl_type_word pdl_type_words[PDL_N_TYPE_WORDS];
 
+/* Returns the row of the type of v, or NULL when JSON has no such value. */
+const pdl_type_word *pdl_type_word_of(pdl_vref v);
+
 /* Returns the type of v as "an integer". A value that JSON does not have is named as in Python. */
 const char *pdl_type_plain(pdl_vref v);
-
-/* Appends a message of this program with the words of JSON in place of Python's: "x should be an
- * integer" for "x should be of type <class 'int'>". */
-void pdl_put_plain_types(pdl_str message, pdl_buf *out);
 
 #endif

@@ -112,38 +112,6 @@ static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *kno
     if (near.n) pdl_loader_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Returns true when a hint is about the field: 'field', `field`, or field: ... */
-static bool is_about(pdl_str hint, pdl_str field) {
-    for (size_t i = 0; (i = pdl_str_find(hint, field, i)) != PDL_NOT_FOUND; i++) {
-        bool quoted = i && pdl_byte_in(hint.p[i - 1], PDL_STR("'`")), begins = i && !quoted;
-        char next = i + field.n < hint.n ? hint.p[i + field.n] : ' ';
-        if (quoted && pdl_byte_in(next, PDL_STR("'`"))) return true;
-        if (begins && hint.p[i - 1] == ' ' && next == ':') return true;
-    }
-    return false;
-}
-
-/* Returns true when a key of n was reported with a hint about the field. The problems of n's parts
- * are at the end of the list. */
-static bool is_misspelt(const pdl_loader *l, const pdl_node *n, const char *field) {
-    uint32_t from = pdl_node_loc(n).start;
-    bool found = false;
-    for (size_t i = l->p->diags.n; i > 0 && !found; i--) {
-        const pdl_diag *d = &l->p->diags.p[i - 1];
-        if (d->mark.start < from) break;
-        if (!is_about(d->hint, pdl_str_of(field))) continue;
-        for (uint32_t k = 0; k < n->n && !found; k++)
-            found = pdl_node_loc(n->pairs[k].key).start == d->mark.start;
-    }
-    return found;
-}
-
-void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *field) {
-    bool follows = is_misspelt(l, n, field);
-    pdl_loader_diag(l, "field-missing", loc, loc, "Missing required field: %s", field)->follows =
-        follows;
-}
-
 static pdl_diag *unknown(pdl_loader *l, const pdl_node *key) {
     pdl_buf v = PDL_BUF;
     if (pdl_node_is_word(key))
@@ -556,9 +524,8 @@ static bool advise_indent(pdl_loader *l, pdl_diag *d, const pdl_node *n, const p
     /* the misplaced key may be the key that was reported as missing in the item */
     for (size_t i = l->p->diags.n; i > 0; i--) {
         pdl_diag *lacks = &l->p->diags.p[i - 1];
-        bool is_missing = pdl_str_is(pdl_str_of(lacks->code), "field-missing");
-        if (is_missing && lacks->loc.start == pdl_node_loc(item).start &&
-            pdl_str_ends(lacks->text, key->text))
+        if (lacks->lacks && pdl_str_is(key->text, lacks->lacks) &&
+            lacks->loc.start == pdl_node_loc(item).start)
             lacks->follows = true;
     }
     return true;

@@ -100,8 +100,8 @@ const char *pdl_form_advice(pdl_str field, const pdl_node *n);
 /* Helps where the keys of one block are several items of a list (split_block.c). It is called after
  * the items were loaded; n_before is the number of diagnostics before that. */
 void pdl_loader_advise_split(pdl_loader *l, const pdl_node *list, size_t n_before);
-/* Reports a missing field. n is the mapping that lacks the field. It is called after the unknown
- * keys of n were reported, because one of them may be the misspelt field. */
+/* Reports a missing field (missing_field.c). n is the mapping that lacks the field. It is called
+ * after the unknown keys of n were reported, because one of them may be the misspelt field. */
 void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *field);
 void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

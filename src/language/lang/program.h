@@ -40,10 +40,11 @@ typedef struct pdl_diag {
     /* The problem follows from a misspelt key, which is reported as well. A run prints both, as the
      * reference does; `pdl check` and editors print only the cause. */
     bool follows;
-    pdl_loc loc;  /* FILE:LINE */
-    pdl_loc mark; /* exact span */
-    pdl_str text; /* the text without its place, in the arena */
-    pdl_str hint; /* "did you mean 'then'?", or empty */
+    pdl_loc loc;       /* FILE:LINE */
+    pdl_loc mark;      /* exact span */
+    const char *lacks; /* rule field-missing: the name of the field (static); otherwise NULL */
+    pdl_str text;      /* the text without its place, in the arena */
+    pdl_str hint;      /* "did you mean 'then'?", or empty */
     uint32_t n_related, n_edits;
     const pdl_related *related; /* in the arena */
     /* the edits that solve the problem, in the order of the text; in the arena */

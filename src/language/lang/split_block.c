@@ -59,12 +59,9 @@ static bool is_part(const pdl_node *item, const pdl_node *head, const struct spl
     return true;
 }
 
-/* Returns the missing field that a diagnostic reports for an item, or an empty text. */
-static pdl_str missing_in(const pdl_diag *d, const pdl_node *item) {
-    size_t colon = pdl_str_find(d->text, PDL_STR(": "), 0);
-    bool is_missing = pdl_str_is(pdl_str_of(d->code), "field-missing");
-    if (!is_missing || d->loc.start != item->start || colon == PDL_NOT_FOUND) return (pdl_str){0};
-    return pdl_str_sub(d->text, colon + 2, d->text.n);
+/* Returns the missing field that a diagnostic reports for an item, or NULL. */
+static const char *missing_in(const pdl_diag *d, const pdl_node *item) {
+    return d->loc.start == item->start ? d->lacks : NULL;
 }
 
 /* The diagnostics of an item are [from, to). */
@@ -88,11 +85,11 @@ static void advise(pdl_loader *l, const item_diags *head, const item_diags *part
                    const struct split_row *r, bool *done) {
     pdl_diag *all = l->p->diags.p;
     for (size_t i = part->from; i < part->to; i++) {
-        pdl_str field = missing_in(&all[i], part->item);
-        if (!field.n) continue;
+        const char *field = missing_in(&all[i], part->item);
+        if (!field) continue;
         if (*done) {
             all[i].follows = true;
-        } else if (pdl_str_is(field, r->head)) {
+        } else if (strcmp(field, r->head) == 0) {
             *done = true;
             pdl_loader_hint(l, &all[i],
                             "`%.*s` belongs to the item in line %u: it is written without `- `, in "
@@ -102,8 +99,8 @@ static void advise(pdl_loader *l, const item_diags *head, const item_diags *part
         }
     }
     for (size_t i = head->from; *done && i < head->to; i++) {
-        pdl_str field = missing_in(&all[i], head->item);
-        if (field.n && pdl_node_find(part->item, field, NULL)) all[i].follows = true;
+        const char *field = missing_in(&all[i], head->item);
+        if (field && pdl_node_find(part->item, pdl_str_of(field), NULL)) all[i].follows = true;
     }
 }
 

@@ -86,6 +86,8 @@ typedef struct pdl_problem {
     pdl_loc loc;
     pdl_str path; /* ".a[2].b", "" at the top */
     pdl_str text; /* "3 should be of type <class 'str'>" */
+    /* text with the words of JSON for types: "3 should be a string" */
+    pdl_str plain;
     /* The text for people, without the place: "is 3, should be a string"; empty when `text` is
      * enough. */
     pdl_str help;

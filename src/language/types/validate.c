@@ -265,7 +265,7 @@ static void put_one_problem(pdl_arena *a, const pdl_fail *f, pdl_problems *out) 
     for (size_t i = 0; f && i < f->n_path; i++) pdl_step_put(&f->path[i], &path);
     out->n = 1;
     out->p = pdl_arena_new(a, pdl_problem);
-    out->p->text = pdl_arena_str(a, pdl_buf_str(&text));
+    out->p->text = out->p->plain = pdl_arena_str(a, pdl_buf_str(&text));
     out->p->path = pdl_arena_str(a, pdl_buf_str(&path));
     pdl_buf_fini(&text);
     pdl_buf_fini(&path);

@@ -66,9 +66,11 @@ void pdl_problem_add(pdl_analysis *an, const pdl_step *at, pdl_buf *text) {
     const pdl_node *end;
     put_path(at, &path, 0);
     pdl_loc loc = place_of(an->places, at, 0, &end);
+    pdl_str said = pdl_arena_str(an->arena, pdl_buf_str(text));
     *p = (pdl_problem){.loc = loc.src ? loc : pdl_node_loc(an->places),
                        .path = pdl_arena_str(an->arena, pdl_buf_str(&path)),
-                       .text = pdl_arena_str(an->arena, pdl_buf_str(text)),
+                       .text = said,
+                       .plain = said,
                        .at_header = !loc.src};
     pdl_buf_fini(&path);
     pdl_buf_clear(text);
@@ -189,6 +191,10 @@ static void add_wrong_class(pdl_analysis *an, const pdl_step *at, pdl_vref v, in
     pdl_buf_putf(&b, " should be of type %s", pdl_type_words[row].python);
     add_problem(an, at, v, pdl_buf_z(&b), pdl_absent());
     add_help(an, v, pdl_type_words[row].plain);
+    pdl_buf_clear(&b);
+    put_str(&b, v);
+    pdl_buf_putf(&b, " should be %s", pdl_type_words[row].plain);
+    an->out->p[an->out->n - 1].plain = pdl_arena_str(an->arena, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }
 

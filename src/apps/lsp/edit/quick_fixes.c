@@ -136,16 +136,14 @@ static void add_for(actions *a, const pdl_diag *d, pdl_vref diag) {
 /* Adds a missing field before the block's first key, on a line with the same indentation. When the
  * block is in braces, adds it after the {. */
 static void add_missing(actions *a, const pdl_diag *d, pdl_vref diag) {
-    pdl_str begin = PDL_STR("Missing required field: ");
     pdl_buf text = PDL_BUF;
-    if (strcmp(d->code, "field-missing") != 0 || !pdl_str_starts(d->text, begin) || d->n_edits)
-        return;
-    pdl_str field = pdl_str_sub(d->text, begin.n, d->text.n), all = pdl_lsp_text_str(&a->d->text);
+    if (!d->lacks || d->n_edits) return;
+    pdl_str all = pdl_lsp_text_str(&a->d->text);
     bool braces = d->mark.start < all.n && all.p[d->mark.start] == '{';
     lsp_pos at = pdl_lsp_text_pos(&a->d->text, d->mark.start + (uint32_t)braces);
-    pdl_buf_putf(&text, "%.*s: %s", PDL_FMT(field), braces ? ", " : "\n");
+    pdl_buf_putf(&text, "%s: %s", d->lacks, braces ? ", " : "\n");
     for (uint32_t i = 0; !braces && i < at.ch; i++) pdl_buf_putc(&text, ' ');
-    add(a, pdl_textf("Add the field '%.*s'", PDL_FMT(field)), "quickfix",
+    add(a, pdl_textf("Add the field '%s'", d->lacks), "quickfix",
         one_edit(a, (lsp_range){at, at}, pdl_buf_str(&text)), diag, false);
     pdl_buf_fini(&text);
 }

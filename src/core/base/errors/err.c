@@ -104,6 +104,14 @@ bool pdl_err_memory(pdl_err *err, size_t n) {
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "there is no memory for %zu bytes more", n);
 }
 
+static void put_before(char **message, pdl_str text) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_put(&b, text);
+    pdl_buf_put(&b, pdl_str_of(*message));
+    pdl_free(*message);
+    *message = pdl_buf_take(&b);
+}
+
 bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     assert(err->kind != PDL_E_NONE);
     pdl_err *cause = PDL_NEW(pdl_err);
@@ -113,11 +121,15 @@ bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     va_start(ap, fmt);
     pdl_buf_vputf(&msg, fmt, ap);
     va_end(ap);
-    pdl_buf_putf(&msg, ": %s", cause->msg);
+    PDL_PUT(&msg, ": ");
+    size_t before = msg.len;
+    pdl_buf_put(&msg, pdl_str_of(cause->msg));
     err->kind = cause->kind;
     err->loc = loc;
     err->mark = cause->mark.src ? cause->mark : cause->loc;
     err->msg = pdl_buf_take(&msg);
+    err->plain = copy(cause->plain);
+    if (err->plain) put_before(&err->plain, pdl_str_sub(pdl_str_of(err->msg), 0, before));
     err->hint = copy(cause->hint);
     err->py_class = copy(cause->py_class);
     err->detail = copy(cause->detail);
@@ -135,7 +147,18 @@ bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
 
 void pdl_err_reword(pdl_err *err, pdl_buf *msg) {
     pdl_free(err->msg);
+    pdl_free(err->plain);
     err->msg = pdl_buf_take(msg);
+    err->plain = NULL;
+}
+
+void pdl_err_put_before(pdl_err *err, pdl_str text) {
+    put_before(&err->msg, text);
+    if (err->plain) put_before(&err->plain, text);
+}
+
+pdl_str pdl_err_in_plain(const pdl_err *err) {
+    return pdl_str_of(err->plain ? err->plain : err->msg ? err->msg : "");
 }
 
 void pdl_err_at(pdl_err *err, pdl_loc loc) {
@@ -148,20 +171,34 @@ void pdl_err_detach(pdl_err *err) {
         if (e->loc.src && !e->preformatted) {
             pdl_buf b = PDL_BUF;
             pdl_loc_put(e->loc, &b);
-            pdl_buf_put(&b, pdl_str_of(e->msg));
-            pdl_err_reword(e, &b);
+            pdl_err_put_before(e, pdl_buf_str(&b));
+            pdl_buf_fini(&b);
         }
         e->loc = e->mark = (pdl_loc){0};
         for (size_t i = 0; i < e->n_frames; i++) e->frames[i].loc = (pdl_loc){0};
     }
 }
 
+/* Replaces a text that err owns. */
+PDL_PRINTF(2, 0) static void set_text(char **to, const char *fmt, va_list ap) {
+    char *text = format(fmt, ap);
+    pdl_free(*to);
+    *to = text;
+}
+
 void pdl_err_hint(pdl_err *err, const char *fmt, ...) {
     assert(err->kind != PDL_E_NONE);
     va_list ap;
     va_start(ap, fmt);
-    pdl_free(err->hint);
-    err->hint = format(fmt, ap);
+    set_text(&err->hint, fmt, ap);
+    va_end(ap);
+}
+
+void pdl_err_plain(pdl_err *err, const char *fmt, ...) {
+    assert(err->kind != PDL_E_NONE);
+    va_list ap;
+    va_start(ap, fmt);
+    set_text(&err->plain, fmt, ap);
     va_end(ap);
 }
 
@@ -194,6 +231,7 @@ void pdl_err_tool_add(pdl_err *err, pdl_loc loc, uint64_t label, const char *fmt
 
 void pdl_err_fini(pdl_err *err) {
     pdl_free(err->msg);
+    pdl_free(err->plain);
     pdl_free(err->hint);
     pdl_free(err->py_class);
     pdl_free(err->detail);
@@ -220,6 +258,7 @@ void pdl_err_move(pdl_err *dst, pdl_err *src) {
 static void copy_one(pdl_err *dst, const pdl_err *src) {
     *dst = *src;
     dst->msg = copy(src->msg);
+    dst->plain = copy(src->plain);
     dst->hint = copy(src->hint);
     dst->py_class = copy(src->py_class);
     dst->detail = copy(src->detail);

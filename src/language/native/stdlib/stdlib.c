@@ -197,6 +197,8 @@ static bool g_fail(PDL_ARGS) {
     pdl_val text;
     if (!pdl_arg_text(env, message, &text, err)) return false;
     pdl_err_set(err, kind, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_get(text)));
+    pdl_str plain = pdl_member_str(caught, "plain");
+    if (plain.n) pdl_err_plain(err, "%.*s", PDL_FMT(plain));
     int64_t code;
     err->has_status = pdl_is_int(status) && pdl_int_get(status, &code);
     if (err->has_status) err->status = (int)code;

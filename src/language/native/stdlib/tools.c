@@ -269,12 +269,13 @@ static void put_faults(pdl_str s, pdl_buf *out) {
         bool heads = !at && end < s.n && pdl_str_ends(line, PDL_STR(":"));
         if (heads) continue;
         if (out->len > from) pdl_buf_put(out, fault.n < line.n ? PDL_STR("; ") : PDL_STR("\n"));
-        pdl_put_plain_types(fault, out);
+        pdl_buf_put(out, fault);
     }
 }
 
 bool pdl_g_tool_error(PDL_ARGS) {
-    pdl_str s = pdl_str_trim(pdl_member_str(argv[0], "message"));
+    pdl_str plain = pdl_member_str(argv[0], "plain"),
+            s = pdl_str_trim(plain.n ? plain : pdl_member_str(argv[0], "message"));
     size_t nl = pdl_str_rfind(s, PDL_STR("\n"));
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "Error: ");

@@ -8,6 +8,7 @@
 #include "value/context.h"
 #include "value/label.h"
 #include "value/text.h"
+#include "value/type_words.h"
 #include "vm/closure.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
@@ -167,6 +168,10 @@ static pdl_step to_name(pdl_fiber *f, const pdl_contribute *c, pdl_vref v, pdl_e
         pdl_err_set(err, PDL_E_type, c->loc,
                     "An aggregator was expected but got a value of type <class '%s'>.",
                     pdl_type_name(a));
+        const pdl_type_word *word = pdl_type_word_of(a);
+        if (word)
+            pdl_err_plain(err, "An aggregator was expected but got a value of type %s.",
+                          word->json);
         return PDL_STEP_FAIL;
     }
     if (agg_of(a)->is_file) return to_file(f, agg_of(a), v, err);

@@ -22,7 +22,6 @@
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/text.h"
-#include "value/type_words.h"
 #include "vm/closure.h"
 #include "vm/effects/result_check.h"
 #include "vm/fiber.h"
@@ -229,10 +228,8 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     PDL_PUT(&b, "An error occurred in a PDL block. Error details: ");
     if (hidden)
         pdl_redaction_put(f->run->opt.redaction, label, &b);
-    else if (a->err.kind == PDL_E_type)
-        pdl_put_plain_types(pdl_str_of(a->err.msg), &b);
     else
-        pdl_buf_put(&b, pdl_str_of(a->err.msg));
+        pdl_buf_put(&b, pdl_err_in_plain(&a->err));
     pdl_buf_putc(&b, '\n');
     if (block(f)->info->is_refusable && a->was_sent) PDL_PUT(&b, REFUSED);
     /* a hint that quotes a redacted value is left out */
@@ -286,10 +283,10 @@ static bool names_files_here(pdl_err_kind kind) {
            kind == PDL_E_runtime || kind == PDL_E_limit;
 }
 
-/* Appends the message of an error. A model may see this message, so files in the program's folder
+/* Appends a message of the error e. A model may see this message, so files in the program's folder
  * are named by their path from that folder. Then a recording can be replayed from any folder. */
-static void put_message(const pdl_fiber *f, const pdl_err *e, pdl_buf *out) {
-    pdl_str msg = pdl_str_of(e->msg ? e->msg : ""), folder = f->run->opt.dir;
+static void put_message(const pdl_fiber *f, const pdl_err *e, pdl_str msg, pdl_buf *out) {
+    pdl_str folder = f->run->opt.dir;
     bool begins = true; /* at this character a file name may begin */
     while (pdl_str_starts(folder, PDL_STR("./"))) folder = pdl_str_sub(folder, 2, folder.n);
     if (!names_files_here(e->kind) || !folder.n || pdl_str_is(folder, ".")) {
@@ -314,7 +311,7 @@ static void trace_error(pdl_fiber *f, pdl_attempts *a) {
     if (typed)
         pdl_buf_put(&b, pdl_buf_str(&faults));
     else
-        put_message(f, &a->err, &b);
+        put_message(f, &a->err, pdl_str_of(a->err.msg ? a->err.msg : ""), &b);
     pdl_buf_fini(&faults);
     pdl_val ctx = next_context(f, a);
     pdl_message last;
@@ -395,11 +392,17 @@ static pdl_val shown_file(const pdl_fiber *f, pdl_loc loc) {
     return loc.src ? pdl_text(pdl_effect_path_from(loc.src->name, f->run->opt.dir)) : pdl_null();
 }
 
+/* Returns the member `message` or `plain` of pdl_error. */
+static pdl_val shown_message(const pdl_fiber *f, const pdl_err *e, const char *msg) {
+    pdl_buf b = PDL_BUF;
+    put_message(f, e, pdl_str_of(msg ? msg : ""), &b);
+    return pdl_with_label(pdl_text_of_buf(&b), e->label);
+}
+
 static pdl_val error_value(const pdl_fiber *f, const pdl_err *e) {
-    pdl_buf message = PDL_BUF;
-    pdl_val d = pdl_dict_new(5);
-    put_message(f, e, &message);
-    d = pdl_dict_putz(d, "message", pdl_with_label(pdl_text_of_buf(&message), e->label));
+    pdl_val d = pdl_dict_new(6);
+    d = pdl_dict_putz(d, "message", shown_message(f, e, e->msg));
+    if (e->plain) d = pdl_dict_putz(d, "plain", shown_message(f, e, e->plain));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_err_kind_name(e->kind)));
     d = pdl_dict_putz(d, "file", shown_file(f, e->loc));
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());

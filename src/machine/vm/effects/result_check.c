@@ -70,10 +70,7 @@ static void report_end(pdl_vref reply, pdl_err *err) {
     else if (pdl_text_is(reason, "content_filter"))
         PDL_PUT(&b, "the answer was ended by a filter of the service (finish_reason "
                     "content_filter)\n");
-    if (b.len) {
-        pdl_buf_put(&b, pdl_str_of(err->msg));
-        pdl_err_reword(err, &b);
-    }
+    if (b.len) pdl_err_put_before(err, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }
 
@@ -252,18 +249,28 @@ static void put_help(const pdl_problems *problems, pdl_buf *out) {
     }
 }
 
-/* Makes one message of all problems, with a line for each. */
-static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "Type errors %s%s%.*s:", of->header, of->name.n ? " " : "", PDL_FMT(of->name));
+/* Appends one message of all problems, with a line for each. With `plain`, it has the words of
+ * JSON. */
+static void put_problems(const pdl_problems *problems, const pdl_checked *of, bool plain,
+                         pdl_buf *out) {
+    pdl_buf_putf(out, "Type errors %s%s%.*s:", of->header, of->name.n ? " " : "",
+                 PDL_FMT(of->name));
     for (size_t i = 0; i < problems->n; i++) {
         const pdl_problem *p = &problems->p[i];
         pdl_loc at = p->loc.src && !p->at_header ? p->loc : of->loc;
-        pdl_buf_putc(&b, '\n');
-        pdl_loc_put(at, &b);
-        pdl_buf_put(&b, p->text);
+        pdl_buf_putc(out, '\n');
+        pdl_loc_put(at, out);
+        pdl_buf_put(out, plain ? p->plain : p->text);
     }
+}
+
+static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    put_problems(problems, of, false, &b);
     pdl_err_set(err, PDL_E_type, of->loc, "%s", pdl_buf_z(&b));
+    pdl_buf_clear(&b);
+    put_problems(problems, of, true, &b);
+    if (!pdl_str_is(pdl_buf_str(&b), err->msg)) pdl_err_plain(err, "%s", pdl_buf_z(&b));
     pdl_buf_clear(&b);
     put_help(problems, &b);
     if (b.len) pdl_err_hint(err, "%s", pdl_buf_z(&b));

@@ -11,7 +11,6 @@
 #include "value/pyvalues.h"
 #include "value/shape.h"
 #include "value/text.h"
-#include "value/type_words.h"
 #include "vm/closure.h"
 #include "vm/err_span.h"
 #include "vm/fiber.h"
@@ -38,7 +37,7 @@ static void put_problem(pdl_buf *b, const pdl_problem *p) {
     pdl_str path = p->path.n && p->path.p[0] == '.' ? pdl_str_sub(p->path, 1, p->path.n) : p->path;
     if (b->len) PDL_PUT(b, "; ");
     if (path.n) pdl_buf_putf(b, "%.*s: ", PDL_FMT(path));
-    pdl_put_plain_types(p->text, b);
+    pdl_buf_put(b, p->plain);
 }
 
 static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {

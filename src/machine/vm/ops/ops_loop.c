@@ -40,6 +40,9 @@ static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
     const char *name = pdl_is_null(v) ? "NoneType" : pdl_type_name(v);
     pdl_err_set(err, PDL_E_type, (pdl_loc){0},
                 "Values inside the For block must be lists but got <class '%s'>.", name);
+    const pdl_type_word *word = pdl_type_word_of(v);
+    if (word)
+        pdl_err_plain(err, "Values inside the For block must be lists but got %s.", word->plain);
     if (pdl_is(v, PDL_V_NATIVE) && !pdl_is_absent(pdl_native_receiver(v))) {
         pdl_buf hint = PDL_BUF;
         pdl_uncalled_advise(pdl_native_receiver(v), pdl_str_of(pdl_native_row(v)->name), &hint);

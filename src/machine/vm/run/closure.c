@@ -14,6 +14,7 @@
 #include "value/func.h"
 #include "value/handle.h"
 #include "value/text.h"
+#include "value/type_words.h"
 #include "vm/effect_key.h"
 #include "vm/effects/result_check.h"
 #include "vm/err_span.h"
@@ -121,6 +122,22 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
 
 /* --- call blocks ------------------------------------------------------------------------------ */
 
+/* Sets the error for the value v of `call: src`, which is not a function. A function of this name
+ * is meant when `is_named` is set. */
+static void set_not_a_function(const pdl_b_call *b, pdl_vref v, const char *src, bool is_named,
+                               pdl_err *err) {
+    const pdl_type_word *word = pdl_type_word_of(v);
+    pdl_buf rest = PDL_BUF;
+    PDL_PUT(&rest, " but should be a function.");
+    if (is_named) pdl_buf_putf(&rest, " You might want to call `${ %s }`.", src);
+    pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "call"),
+                "Type error: %s is of type <class '%s'>%s", src, pdl_type_name(v),
+                pdl_buf_z(&rest));
+    if (word)
+        pdl_err_plain(err, "Type error: %s is of type %s%s", src, word->json, pdl_buf_z(&rest));
+    pdl_buf_fini(&rest);
+}
+
 static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pdl_err *err) {
     pdl_buf src = PDL_BUF, shown = PDL_BUF;
     const pdl_tree *t = b->func;
@@ -130,14 +147,10 @@ static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pd
         pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &shown);
     pdl_expr_quote(pdl_buf_str(&shown), 0, &src);
     pdl_buf_fini(&shown);
-    const char *type = pdl_type_name(v);
     bool named =
         pdl_is_str(v) &&
         pdl_is(pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(v))), PDL_V_FUNC);
-    pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "call"),
-                "Type error: %s is of type <class '%s'> but should be a function.%s%s%s",
-                pdl_buf_z(&src), type, named ? " You might want to call `${ " : "",
-                named ? pdl_buf_z(&src) : "", named ? " }`." : "");
+    set_not_a_function(b, v, pdl_buf_z(&src), named, err);
     if (pdl_is(v, PDL_V_HANDLE) && pdl_handle_of(v)->callable)
         pdl_err_hint(err, "`call` is for functions of PDL; call those of Python in an expression, "
                           "as in ${ f(x) }");

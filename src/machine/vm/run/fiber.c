@@ -340,8 +340,9 @@ static void put_in_front(const char *what, const pdl_expr *expr, size_t at, pdl_
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s ", what);
     pdl_expr_quote(expr->source, at, &b);
-    pdl_buf_putf(&b, ": %s", err->msg);
-    pdl_err_reword(err, &b);
+    PDL_PUT(&b, ": ");
+    pdl_err_put_before(err, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
 }
 
 void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err) {
@@ -419,8 +420,8 @@ static void pdl_code_error(pdl_err *err, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "PDL Code error: ");
     if (err->loc.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(err->loc));
-    pdl_buf_put(&b, pdl_str_of(err->msg));
-    pdl_err_reword(err, &b);
+    pdl_err_put_before(err, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
     err->loc = loc;
     err->mark = (pdl_loc){0};
 }
