@@ -26,7 +26,7 @@ static bool enter(stage *s, pdl_str text, pdl_err *err) {
 }
 
 /* Reports the first error of loading, with its message. Returns true when there is none. */
-static bool refuse(const pdl_program *p, pdl_arena *a, const stage *s, pdl_err *err) {
+static bool refuse(const pdl_program *p, const stage *s, pdl_err *err) {
     for (size_t i = 0; i < p->diags.n; i++) {
         const pdl_diag *d = &p->diags.p[i];
         if (d->severity != PDL_DIAG_ERROR) continue;
@@ -36,7 +36,6 @@ static bool refuse(const pdl_program *p, pdl_arena *a, const stage *s, pdl_err *
         if (d->hint.n) pdl_err_hint(err, "%.*s", PDL_FMT(d->hint));
         return false;
     }
-    (void)a;
     return true;
 }
 
@@ -85,7 +84,7 @@ static bool run_steps(stage *s, const pdl_format_options *o, pdl_buf *out, pdl_e
     pdl_buf b = PDL_BUF;
     bool *loose = pdl_arena_new_n(s->arena, bool, s->tree->n_nodes + 1), loaded, ok;
     pdl_program_load(p, s->name, s->src->text, &loaded);
-    ok = loaded || refuse(p, s->arena, s, err);
+    ok = loaded || refuse(p, s, err);
     if (ok) pdl_fmt_spacing(p, s->tree, o, loose, &b);
     ok = ok && advance(s, &b, "spacing expressions", same_loose, loose, err);
     ok = ok && lay_out(s, o, &b, err);

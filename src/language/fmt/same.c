@@ -55,16 +55,13 @@ static bool same_below(const pdl_ytree *a, pdl_ytree_id x, const pdl_ytree *b, p
  * at once. */
 static bool same_entries(const pdl_ytree *a, pdl_ytree_id x, const pdl_ytree *b, pdl_ytree_id y) {
     pdl_ytree_id k = a->nodes[x].first, m = b->nodes[y].first;
-    size_t n = 0;
     for (; k != PDL_YTREE_NONE && m != PDL_YTREE_NONE; k = a->nodes[k].next, m = b->nodes[m].next) {
         bool here = !a->nodes[k].is_key || same_below(a, k, b, m);
         if (a->nodes[k].is_key) {
             pdl_ytree_id value = here ? b->nodes[m].next : pdl_ytree_find(b, y, a->nodes[k].text);
             if (value == PDL_YTREE_NONE || !same_below(a, a->nodes[k].next, b, value)) return false;
         }
-        n++;
     }
-    (void)n;
     return k == m;
 }
 

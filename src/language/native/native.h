@@ -153,9 +153,10 @@ void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out
  * advice is known, pdl_fields_advise appends nothing, and pdl_attribute_advice and
  * pdl_failure_advice return an empty text. */
 pdl_str pdl_attribute_advice(pdl_str name);
-/* Returns the word in the text that begins with the name and continues with a dash, such as my-var
- * for the name my. Returns an empty text when there is no such word. */
-pdl_str pdl_dashed_name(pdl_str text, pdl_str name);
+/* Returns the next word in the text at *from or later that begins with the name and continues with
+ * a dash, such as my-var for the name my, and moves *from to its end. Returns an empty text when
+ * there is no such word. */
+pdl_str pdl_dashed_name(pdl_str text, pdl_str name, size_t *from);
 void pdl_fields_advise(pdl_vref x, pdl_str name, bool called, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);
 /* Appends what to write in place of x.name, which is a method that was not called. With

@@ -286,12 +286,16 @@ static bool is_dashed_byte(char c) {
            (c >= 'A' && c <= 'Z');
 }
 
-pdl_str pdl_dashed_name(pdl_str text, pdl_str name) {
-    size_t at = pdl_str_find(text, name, 0), end = at;
-    if (at == PDL_NOT_FOUND) return (pdl_str){0};
-    while (end < text.n && is_dashed_byte(text.p[end])) end++;
-    pdl_str whole = pdl_str_sub(text, at, end);
-    return whole.n > name.n && whole.p[name.n] == '-' ? whole : (pdl_str){0};
+pdl_str pdl_dashed_name(pdl_str text, pdl_str name, size_t *from) {
+    for (size_t at; (at = pdl_str_find(text, name, *from)) != PDL_NOT_FOUND;) {
+        bool begins = !at || !is_dashed_byte(text.p[at - 1]);
+        size_t end = at + name.n;
+        while (end < text.n && is_dashed_byte(text.p[end])) end++;
+        *from = end;
+        if (begins && end > at + name.n && text.p[at + name.n] == '-')
+            return pdl_str_sub(text, at, end);
+    }
+    return (pdl_str){0};
 }
 
 /* Returns the index of a column by its name in a row of a table, or -1. */

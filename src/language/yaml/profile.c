@@ -76,15 +76,14 @@ static void check_list(const profile_checker *c, size_t k, const pdl_node *n) {
 static void check_number(const profile_checker *c, const pdl_profile_key *k, const pdl_node *n) {
     pdl_val v = n->kind == PDL_NODE_SCALAR ? pdl_node_value(n) : pdl_absent();
     double d = pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
-    if (k->form == PDL_PROFILE_SECONDS) {
-        if (!(d > 0 && d <= PDL_PROFILE_MAX_SECONDS))
-            c->wrong(c->user, c->key, n, "should be a number of seconds above 0");
-    } else if (!(pdl_is_int(v) && d >= 1 && d <= (double)k->most)) {
-        pdl_buf should = PDL_BUF;
+    pdl_buf should = PDL_BUF;
+    if (k->form != PDL_PROFILE_SECONDS && !(pdl_is_int(v) && d >= 1 && d <= (double)k->most))
         pdl_buf_putf(&should, "should be an integer from 1 to %lld", (long long)k->most);
-        c->wrong(c->user, c->key, n, pdl_buf_z(&should));
-        pdl_buf_fini(&should);
-    }
+    else if (k->form == PDL_PROFILE_SECONDS && !(d > 0 && d <= PDL_PROFILE_MAX_SECONDS))
+        pdl_buf_putf(&should, "should be a number of seconds above 0, at most %d",
+                     PDL_PROFILE_MAX_SECONDS);
+    if (should.len) c->wrong(c->user, c->key, n, pdl_buf_z(&should));
+    pdl_buf_fini(&should);
     pdl_drop(v);
 }
 

@@ -230,7 +230,7 @@ static void read_number(profile_reader *r, const char *key, int64_t most, int64_
 static void read_seconds(profile_reader *r, pdl_vref v) {
     double s = pdl_is_int(v) ? pdl_num_to_double(v) : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : 0;
     if (!(s > 0) || s > PDL_PROFILE_MAX_SECONDS)
-        wrong(r, "seconds should be a number above 0");
+        wrong(r, "seconds should be a number above 0, at most %d", PDL_PROFILE_MAX_SECONDS);
     else if (r->narrow && r->p->seconds > 0 && s > r->p->seconds)
         wrong(r, "seconds: %g is more than the profile around it has", s);
     else

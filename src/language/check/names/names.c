@@ -218,6 +218,16 @@ void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name
     if (mark.src && mark.end - mark.start == name.n) pdl_program_edit(c->p, d, mark, near);
 }
 
+/* Returns the variable whose name begins with `name` and a dash, when the expression has it as a
+ * subtraction, or an empty text. */
+static pdl_str dashed_variable(pdl_checker *c, const seen *s, pdl_str name) {
+    size_t from = 0;
+    pdl_str whole;
+    do whole = pdl_dashed_name(s->e->source, name, &from);
+    while (whole.n && !pdl_checker_has(c, whole));
+    return whole;
+}
+
 /* Suggests what to write instead of a function of another language, such as len(x), or of a
  * misspelt name. */
 static void suggest(pdl_checker *c, const seen *s, pdl_diag *d, pdl_loc mark, pdl_str name) {
@@ -226,8 +236,8 @@ static void suggest(pdl_checker *c, const seen *s, pdl_diag *d, pdl_loc mark, pd
     if (!d || !pdl_checker_may_suggest(c)) return; /* each suggestion walks through the program */
     unsigned used = pdl_xnode_uses(s->e->root, name);
     pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &other);
-    pdl_str dashed = pdl_dashed_name(s->e->source, name);
-    if (dashed.n && pdl_checker_has(c, dashed))
+    pdl_str dashed = dashed_variable(c, s, name);
+    if (dashed.n)
         pdl_checker_hint(c, d, PDL_DASH, PDL_FMT(dashed));
     else if (pdl_program_sets_later(c->p, name, s->loc, &where))
         pdl_checker_hint(c, d, PDL_SETS_LATER, PDL_FMT(name), pdl_loc_line(where));

@@ -65,11 +65,13 @@ static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str nam
 
 /* Explains `${ my-var }` when my-var is a variable: the expression is a subtraction. */
 static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
-    pdl_str whole = pdl_dashed_name(e->source, name);
-    if (!whole.n) return;
-    pdl_name known = pdl_intern_find(f->run->opt.names, whole);
-    if (pdl_is_absent(pdl_scope_find(f->scope, known))) return;
-    pdl_err_hint(err, PDL_DASH, PDL_FMT(whole));
+    size_t from = 0;
+    for (pdl_str whole; (whole = pdl_dashed_name(e->source, name, &from)).n;) {
+        pdl_name known = pdl_intern_find(f->run->opt.names, whole);
+        if (pdl_is_absent(pdl_scope_find(f->scope, known))) continue;
+        pdl_err_hint(err, PDL_DASH, PDL_FMT(whole));
+        return;
+    }
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
