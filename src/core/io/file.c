@@ -414,11 +414,11 @@ bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
 /* Gives a file that has no name its temporary name. */
 static bool name_it(pdl_file_out *f, pdl_err *err) {
     unlink(f->tmp);
-    return pdl_os_name(f->fd, f->tmp) || pdl_file_errno(err, errno, f->tmp);
+    return pdl_os_name(f->fd, f->tmp) || pdl_file_errno(err, errno, f->path);
 }
 
 static bool out_flush(pdl_file_out *f, pdl_err *err) {
-    bool ok = put_all(f->fd, pdl_buf_str(&f->rest), f->tmp ? f->tmp : f->path, err);
+    bool ok = put_all(f->fd, pdl_buf_str(&f->rest), f->path, err);
     pdl_buf_clear(&f->rest);
     return ok;
 }
@@ -431,7 +431,7 @@ bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err) {
 /* The new content gets the permissions of the old file. */
 bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err) {
     ok = ok && out_flush(f, err) && (!f->nameless || name_it(f, err));
-    if (close(f->fd) != 0 && ok) ok = pdl_file_errno(err, errno, f->tmp ? f->tmp : f->path);
+    if (close(f->fd) != 0 && ok) ok = pdl_file_errno(err, errno, f->path);
     if (f->tmp && ok && f->there && chmod(f->tmp, f->mode) != 0)
         ok = pdl_file_errno(err, errno, f->path);
     if (f->tmp && ok && rename(f->tmp, f->path) != 0) ok = pdl_file_errno(err, errno, f->path);
@@ -527,6 +527,14 @@ pdl_file_kind pdl_file_kind_of(const char *path) {
     return S_ISREG(st.st_mode)   ? PDL_FILE_REGULAR
            : S_ISDIR(st.st_mode) ? PDL_FILE_DIR
                                  : PDL_FILE_OTHER;
+}
+
+pdl_file_kind pdl_file_kind_named(pdl_str name) {
+    char *path = pdl_str_dup(name);
+    pdl_file_kind kind = pdl_file_kind_of(path);
+    bool is_absent = kind == PDL_FILE_NONE && (errno == ENOENT || errno == ENOTDIR);
+    pdl_free(path);
+    return kind == PDL_FILE_NONE && !is_absent ? PDL_FILE_OTHER : kind;
 }
 
 bool pdl_file_is_ours(const char *path) {

@@ -97,6 +97,10 @@ PDL_MUST bool pdl_file_descriptor(pdl_str path, int *fd);
 typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } pdl_file_kind;
 /* Returns the kind of file at path; symbolic links are followed. */
 pdl_file_kind pdl_file_kind_of(const char *path);
+/* Returns the kind of a file that the user has named. PDL_FILE_NONE: nothing has this name. When
+ * the kind is not known, as of a file in a folder that may not be entered or of a link to itself,
+ * PDL_FILE_OTHER is returned: opening the file gives the reason. */
+pdl_file_kind pdl_file_kind_named(pdl_str name);
 
 /* Returns true for a regular file of this user or of the administrator. */
 bool pdl_file_is_ours(const char *path);

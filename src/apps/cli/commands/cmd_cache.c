@@ -156,10 +156,8 @@ static const char *misuse(const arguments *a, int64_t *age) {
 }
 
 static bool has_file(pdl_str file) {
-    char *path = pdl_str_dup(file);
-    bool ok = pdl_file_kind_of(path) != PDL_FILE_NONE;
-    if (!ok) pdl_cli_note("pdl: error: there is no file %s", path);
-    pdl_free(path);
+    bool ok = pdl_file_kind_named(file) != PDL_FILE_NONE;
+    if (!ok) pdl_cli_note("pdl: error: there is no file %.*s", PDL_FMT(file));
     return ok;
 }
 

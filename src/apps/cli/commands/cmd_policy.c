@@ -243,11 +243,8 @@ static const char *misuse(const arguments *a) {
  * dot may be the name of a built-in policy; a wrong name is reported when the policy is
  * searched. */
 static bool is_missing(pdl_str name) {
-    char *path = pdl_str_dup(name);
-    bool is_path = memchr(name.p, '/', name.n) || memchr(name.p, '.', name.n),
-         missing = is_path && pdl_file_kind_of(path) == PDL_FILE_NONE;
-    pdl_free(path);
-    return missing;
+    bool is_path = memchr(name.p, '/', name.n) || memchr(name.p, '.', name.n);
+    return is_path && pdl_file_kind_named(name) == PDL_FILE_NONE;
 }
 
 int pdl_cli_cmd_policy(const arguments *a) {

@@ -56,10 +56,7 @@ static void on_report(void *user, pdl_str program, pdl_str name, pdl_str problem
 static bool run_file(void *user, pdl_str file) {
     tester *t = user;
     pdl_err err = {0};
-    char *path = pdl_str_dup(file);
-    bool missing = pdl_file_kind_of(path) == PDL_FILE_NONE;
-    pdl_free(path);
-    if (missing) {
+    if (pdl_file_kind_named(file) == PDL_FILE_NONE) {
         pdl_cli_note("pdl: error: there is no file %.*s", PDL_FMT(file));
         t->broken = true;
         return true;
@@ -77,18 +74,18 @@ static bool run_file(void *user, pdl_str file) {
 static void run_named(tester *t, pdl_str name) {
     pdl_err err = {0};
     pdl_buf file = PDL_BUF;
-    char *path = pdl_str_dup(name);
-    if (pdl_file_kind_of(path) == PDL_FILE_DIR) {
+    pdl_file_kind kind = pdl_file_kind_named(name);
+    if (kind == PDL_FILE_DIR) {
         if (!pdl_tests_find(name, run_file, t, &err)) {
             pdl_cli_print_error(&err, NULL);
             t->broken = true;
         }
-    } else if (pdl_str_ends(name, PDL_STR(".pdl")) && pdl_file_kind_of(path) != PDL_FILE_NONE) {
+    } else if (pdl_str_ends(name, PDL_STR(".pdl")) && kind != PDL_FILE_NONE) {
         pdl_buf_putf(&file, "%.*s.test.yaml", (int)(name.n - 4), name.p);
         (void)run_file(t, pdl_buf_str(&file));
     } else if (pdl_str_ends(name, PDL_STR(".test.yaml"))) {
         (void)run_file(t, name);
-    } else if (pdl_file_kind_of(path) == PDL_FILE_NONE) {
+    } else if (kind == PDL_FILE_NONE) {
         pdl_cli_note("pdl: error: there is no file %.*s", PDL_FMT(name));
         t->broken = true;
     } else {
@@ -98,7 +95,6 @@ static void run_named(tester *t, pdl_str name) {
     }
     pdl_err_fini(&err);
     pdl_buf_fini(&file);
-    pdl_free(path);
 }
 
 /* Checks whether the file can be written. Called before the first test, so that the user does not

@@ -6,6 +6,7 @@
  */
 #include "base/word_list.h"
 #include "cli/options.h"
+#include "io/file.h"
 
 #include "base/banned.h"
 
@@ -158,12 +159,24 @@ typedef struct {
     int argc, at;
 } words;
 
+/* Adds to the message about a word that begins with a dash how to name a file that is so called. */
+static bool name_file(const char *word, char **message) {
+    if (pdl_file_kind_of(word) != PDL_FILE_REGULAR) return false;
+    char *why = *message;
+    wrong(message, "%s; the file is ./%s", why, word);
+    pdl_free(why);
+    return false;
+}
+
 /* Takes an option with its value, which may be the next word. attached: the value, when it is in
  * the same word. */
 static bool take_with_value(arguments *a, const option *o, pdl_str attached, words *w,
                             char **message) {
     if (o->kind == OPT_FLAG) {
-        if (attached.p) return wrong(message, "argument --%s: takes no value", o->name);
+        if (attached.p) {
+            wrong(message, "argument --%s: takes no value", o->name);
+            return name_file(w->argv[w->at], message);
+        }
         return take(a, o, attached, message);
     }
     if (attached.p || o->kind == OPT_ATTACHED) return take(a, o, attached, message);
@@ -190,7 +203,10 @@ static bool read_one(arguments *a, words *w, char **message) {
         return take_with_value(a, o, value, w, message);
     }
     const option *o = find_letter(a->command, word.p[1]);
-    if (!o) return wrong(message, "unrecognized arguments: %s", w->argv[w->at]);
+    if (!o) {
+        wrong(message, "unrecognized arguments: %s", w->argv[w->at]);
+        return name_file(w->argv[w->at], message);
+    }
     pdl_str value = word.n > 2 ? (pdl_str){word.p + 2, word.n - 2} : (pdl_str){0};
     return take_with_value(a, o, value, w, message);
 }

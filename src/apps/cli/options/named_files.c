@@ -40,13 +40,6 @@ static const struct {
                 {pdl_cli_cmd_cache, 1},
                 {pdl_cli_cmd_policy, 1}};
 
-static pdl_file_kind kind_of(pdl_str name) {
-    char *path = pdl_str_dup(name);
-    pdl_file_kind kind = pdl_file_kind_of(path);
-    pdl_free(path);
-    return kind;
-}
-
 /* Options that name a file to be written, whose folder must exist. --trace is not among them,
  * because a trace that cannot be written does not end the run, as in the reference. */
 static const opt_id writing[] = {OPT_output, OPT_junit, OPT_html,   OPT_svg,    OPT_md,   OPT_text,
@@ -117,7 +110,7 @@ static bool is_of_another_kind(pdl_str name) {
     static const char start[] = "SQLite format 3";
     char bytes[sizeof start];
     size_t right = 0, n = 0;
-    if (kind_of(name) != PDL_FILE_REGULAR) return false;
+    if (pdl_file_kind_named(name) != PDL_FILE_REGULAR) return false;
     char *path = pdl_str_dup(name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
@@ -146,9 +139,9 @@ static void put_fault(const arguments *a, opt_id id, pdl_str value, pdl_buf *out
     bool writes = is_one_of(id, writing, sizeof writing / sizeof *writing);
     pdl_str file = value.n ? file_in(a, id, value) : (pdl_str){0}, named = writes ? value : file;
     if (pdl_str_is(named, "-") || !named.n) return;
-    if (file.n && kind_of(file) == PDL_FILE_NONE)
+    if (file.n && pdl_file_kind_named(file) == PDL_FILE_NONE)
         pdl_buf_putf(out, "there is no %s '%.*s'", writes ? "folder" : "file", PDL_FMT(file));
-    else if (kind_of(named) == PDL_FILE_DIR)
+    else if (pdl_file_kind_named(named) == PDL_FILE_DIR)
         put_is_folder(named, out);
     for (size_t i = 0; i < sizeof databases / sizeof *databases && !out->len; i++)
         if (databases[i].id == id && !databases[i].run)
@@ -173,7 +166,7 @@ static bool has_options(const arguments *a, char **message) {
 /* Returns true when the operand is a folder in place of a file. The folder of a search is allowed,
  * because it can be shown and resumed. */
 static bool is_wrong_folder(const arguments *a, pdl_str operand) {
-    if (!is_path_name(operand) || kind_of(operand) != PDL_FILE_DIR) return false;
+    if (!is_path_name(operand) || pdl_file_kind_named(operand) != PDL_FILE_DIR) return false;
     char *file = file_of(a, operand);
     bool is_folder = file && pdl_file_kind_of(file) == PDL_FILE_DIR;
     pdl_free(file);

@@ -21,13 +21,6 @@ static pdl_str eval_text;
 
 /* --- which program ---------------------------------------------------------------------------- */
 
-static pdl_file_kind kind_of(pdl_str file) {
-    char *path = pdl_str_dup(file);
-    pdl_file_kind kind = pdl_file_kind_of(path);
-    pdl_free(path);
-    return kind;
-}
-
 /* Returns the name with the suffix of programs; owned. */
 static char *with_suffix(pdl_str file) {
     pdl_buf b = PDL_BUF;
@@ -40,7 +33,7 @@ static char *with_suffix(pdl_str file) {
 static void find_file(arguments *a, pdl_str *file) {
     if (pdl_str_is(*file, "-") || pdl_str_ends(*file, PDL_STR(".pdl"))) return;
     char *other = with_suffix(*file);
-    pdl_file_kind kind = kind_of(*file);
+    pdl_file_kind kind = pdl_file_kind_named(*file);
     bool there =
         pdl_file_kind_of(other) != PDL_FILE_NONE && pdl_file_kind_of(other) != PDL_FILE_DIR;
     if (there && (kind == PDL_FILE_NONE || kind == PDL_FILE_DIR)) {
@@ -195,7 +188,8 @@ static bool no_file(pdl_str given, pdl_err *err) {
                     "there is no file and no command %.*s; did you mean pdl %.*s?", PDL_FMT(file),
                     PDL_FMT(near_command));
     else
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(file));
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s",
+                    PDL_FMT(pdl_cli_visible(file)));
     pdl_free(near);
     pdl_free(folder);
     pdl_free(room);
@@ -204,7 +198,7 @@ static bool no_file(pdl_str given, pdl_err *err) {
 
 bool pdl_cli_program_is_there(pdl_str file, pdl_err *err) {
     if (file.p == eval_name || pdl_str_is(file, "-")) return true;
-    pdl_file_kind kind = kind_of(file);
+    pdl_file_kind kind = pdl_file_kind_named(file);
     if (kind == PDL_FILE_NONE) return no_file(file, err);
     return kind != PDL_FILE_DIR ||
            pdl_err_set(err, PDL_E_io, (pdl_loc){0},

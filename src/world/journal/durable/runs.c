@@ -61,7 +61,9 @@ static char *folder_name(const char **variable) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < sizeof places / sizeof *places && !b.len; i++) {
         const char *v = getenv(places[i].variable);
-        if (v && *v) pdl_buf_putf(&b, "%s%s", v, places[i].behind);
+        /* the XDG specification says that a relative path there is ignored */
+        bool is_xdg = pdl_str_starts(pdl_str_of(places[i].variable), PDL_STR("XDG_"));
+        if (v && *v && (!is_xdg || *v == '/')) pdl_buf_putf(&b, "%s%s", v, places[i].behind);
         *variable = places[i].variable;
     }
     return b.len ? pdl_buf_take(&b) : NULL;
