@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from ..checks import check
+from ..checks import check, skip
 from ..harness.choice import Choice
 
 PDL = str(Choice.build / "pdl")
@@ -217,6 +217,19 @@ def test_wrong(folder):
                              (["--host", "999.1.1.1"], 2, "argument --host: cannot listen at 999.1.1.1"), (["--host", "192.0.2.77"], 2, "argument --host: cannot listen at 192.0.2.77"), (["x"], 2, "unrecognized")]:
         r = subprocess.run([PDL, "mock", *args], capture_output=True, text=True, timeout=20)
         check("wrong %s" % args, r.returncode == code and told in r.stderr, (r.returncode, r.stderr))
+
+
+def test_host():
+    """The addresses that clients are told are such as they accept: IPv6 has brackets, and all addresses are the loopback address."""
+    for host, shown in (("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("localhost", "localhost"), ("::1", "[::1]"), ("[::1]", "[::1]"), ("::", "[::1]")):
+        p = subprocess.Popen([PDL, "mock", "--host", host, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = p.stdout.readline()
+        p.terminate()
+        _, err = p.communicate(timeout=20)
+        if "cannot listen" in err and ":" in host:
+            skip("mock --host " + host, "no IPv6 here")
+        else:
+            check("mock --host " + host, line.startswith("export OPENAI_BASE_URL=http://%s:" % shown), (line, err))
 
 
 def test_templates(folder):

@@ -111,6 +111,12 @@ void pdl_cli_written_files(const arguments *a, pdl_cli_names *out);
 /* Adds the names of the files that options read, which confined code must not change. Some of the
  * names may be no files. The names are owned. */
 void pdl_cli_input_files(const arguments *a, pdl_cli_names *out);
+/* host_option.c. Returns the address of --host without the brackets that an address of IPv6 may
+ * have; 127.0.0.1 when it is absent. */
+pdl_str pdl_cli_host(const arguments *a);
+/* host_option.c. Appends the beginning of the address, http://HOST:PORT, at which programs of this
+ * machine reach a server with --host. */
+void pdl_cli_put_local_origin(const arguments *a, uint16_t port, pdl_buf *out);
 void pdl_cli_arguments_fini(arguments *a);
 /* Returns a word in the form that messages show; an empty word is shown as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }

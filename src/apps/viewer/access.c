@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/word_list.h"
 #include "io/entropy.h"
+#include "io/httpd.h"
 #include "viewer/viewer.h"
 
 #include "base/banned.h"
@@ -56,12 +57,11 @@ static bool is_secret(pdl_str said, const char *secret) {
 }
 
 void pdl_access_put_address(pdl_access *a, uint16_t port, pdl_buf *out) {
-    bool v6 = strchr(a->host, ':') != NULL;
     a->newest = (a->newest + 1) % MAX_ADDRESSES;
     a->was_opened = false;
     if (!new_secret(a->addresses[a->newest])) PDL_BUG("the system gives no random numbers");
-    pdl_buf_putf(out, "http://%s%s%s:%u/open/%s", v6 ? "[" : "", a->host, v6 ? "]" : "",
-                 (unsigned)port, a->addresses[a->newest]);
+    pdl_httpd_put_origin(pdl_str_of(a->host), port, out);
+    pdl_buf_putf(out, "/open/%s", a->addresses[a->newest]);
 }
 
 bool pdl_access_was_opened(const pdl_access *a) { return a->was_opened; }

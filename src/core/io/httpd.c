@@ -511,6 +511,12 @@ static unsigned most_connections(unsigned wanted) {
     return r.rlim_cur > 2 ? (unsigned)(r.rlim_cur / 2) : 1;
 }
 
+void pdl_httpd_put_origin(pdl_str host, uint16_t port, pdl_buf *out) {
+    bool v6 = memchr(host.p, ':', host.n) != NULL;
+    pdl_buf_putf(out, "http://%s%.*s%s:%u", v6 ? "[" : "", PDL_FMT(host), v6 ? "]" : "",
+                 (unsigned)port);
+}
+
 bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **to, pdl_err *err) {
     pdl_httpd *h = PDL_NEW(pdl_httpd);
     h->loop = loop;

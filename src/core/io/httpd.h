@@ -51,6 +51,8 @@ typedef struct pdl_httpd_options {
 PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out,
                               pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);
+/* Appends "http://HOST:PORT"; host is a name or an address, and that of IPv6 gets its brackets. */
+void pdl_httpd_put_origin(pdl_str host, uint16_t port, pdl_buf *out);
 unsigned pdl_httpd_connections(const pdl_httpd *h); /* number of open connections */
 /* Ends all exchanges. NULL is allowed. */
 void pdl_httpd_free(pdl_httpd *h);

@@ -54,11 +54,13 @@ static void write_log(void *user, pdl_str line) {
 
 /* Prints the settings that clients need, one line for each interface, in a form that a shell can
  * evaluate. */
-static int print_use(const char *host, uint16_t port) {
+static int print_use(const arguments *a, uint16_t port) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "export OPENAI_BASE_URL=http://%s:%u/v1 OPENAI_API_KEY=mock\n", host,
-                 (unsigned)port);
-    pdl_buf_putf(&b, "export OLLAMA_API_BASE=http://%s:%u\n", host, (unsigned)port);
+    PDL_PUT(&b, "export OPENAI_BASE_URL=");
+    pdl_cli_put_local_origin(a, port, &b);
+    PDL_PUT(&b, "/v1 OPENAI_API_KEY=mock\nexport OLLAMA_API_BASE=");
+    pdl_cli_put_local_origin(a, port, &b);
+    pdl_buf_putc(&b, '\n');
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return code;
@@ -67,8 +69,7 @@ static int print_use(const char *host, uint16_t port) {
 static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
     pdl_loop *loop = pdl_loop_new();
     pdl_mock *mock;
-    bool given = m->a->given[OPT_host];
-    char *host = pdl_str_dup(given ? m->a->value[OPT_host] : PDL_STR("127.0.0.1"));
+    char *host = pdl_str_dup(pdl_cli_host(m->a));
     pdl_mock_options o = {
         .loop = loop,
         .host = host,
@@ -83,7 +84,7 @@ static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
     int code = 1;
     if (pdl_mock_start(&o, &mock, err)) {
         pdl_signals *signals = pdl_cli_watch_signals(loop, on_signal, m);
-        code = print_use(host, pdl_mock_port(mock));
+        code = print_use(m->a, pdl_mock_port(mock));
         while (!code && !m->stopped) pdl_loop_run(loop, -1);
         pdl_signals_stop(signals);
         pdl_mock_free(mock);

@@ -295,11 +295,9 @@ static bool open_run(shower *s, pdl_str name, pdl_err *err) {
         return ok;
     }
     char *journal = durable_path(name);
-    char *file = pdl_str_dup(name);
+    pdl_file_kind kind = journal ? PDL_FILE_REGULAR : pdl_file_kind_named(name);
     bool may_be_id = pdl_str_find(name, PDL_STR("/"), 0) == PDL_NOT_FOUND,
-         is_nothing = !journal && pdl_file_kind_of(file) == PDL_FILE_NONE,
-         is_folder = !journal && pdl_file_kind_of(file) == PDL_FILE_DIR;
-    pdl_free(file);
+         is_nothing = kind == PDL_FILE_NONE, is_folder = kind == PDL_FILE_DIR;
     if (is_folder)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "'%.*s' is a folder, and not that of a search", PDL_FMT(name));
@@ -496,13 +494,13 @@ static void serve(shower *s) {
 
 static int start(shower *s, int64_t port) {
     pdl_err err = {0};
-    char *host = s->a->given[OPT_host] ? pdl_str_dup(s->a->value[OPT_host]) : NULL;
+    char *host = pdl_str_dup(pdl_cli_host(s->a));
     s->loop = s->again ? pdl_cli_run_again_loop(s->again) : pdl_loop_new();
     pdl_viewer_options o = {
         .loop = s->loop,
         .runs = s->runs.p,
         .n_runs = s->runs.n,
-        .host = host ? host : "127.0.0.1",
+        .host = host,
         .port = (uint16_t)port,
         .frames = s->a->value[OPT_view_frame],
     };
@@ -542,7 +540,7 @@ static int show(shower *s, int64_t port) {
 
 static bool is_every_address(pdl_str host) {
     return !host.n || pdl_str_is(host, "0.0.0.0") || pdl_str_is(host, "::") ||
-           pdl_str_is(host, "[::]") || pdl_str_is(host, "*");
+           pdl_str_is(host, "*");
 }
 
 /* Called when no program is run. Returns an option that is useful only when a program is run; NULL
@@ -570,7 +568,7 @@ int pdl_cli_cmd_view(const arguments *a) {
     if (a->given[OPT_port] &&
         (!pdl_num_read_int(a->value[OPT_port], &port) || port < 0 || port > 65535))
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
-    if (a->given[OPT_host] && is_every_address(a->value[OPT_host]))
+    if (a->given[OPT_host] && is_every_address(pdl_cli_host(a)))
         return pdl_cli_refuse(a, "argument --host: give one address of this machine: the address "
                                  "that is printed and what browsers send are compared with it");
     if (a->given[OPT_view_frame] && !pdl_viewer_can_frame(a->value[OPT_view_frame]))

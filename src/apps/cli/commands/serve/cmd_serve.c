@@ -18,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/ping.h"
 #include "io/file.h"
+#include "io/httpd.h"
 #include "lang/load.h"
 #include "serve/serve.h"
 
@@ -244,15 +245,16 @@ static void prepare_process(void) {
 
 static int serve(server *v) {
     pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(v->session), on_signal, v);
-    bool v6 = strchr(v->host, ':') != NULL;
+    pdl_buf origin = PDL_BUF;
     const char *s = PDL_PLURAL(v->models.n), *path = v->a->given[OPT_mcp] ? "mcp" : "v1";
+    pdl_httpd_put_origin(pdl_str_of(v->host), pdl_serve_port(v->serve), &origin);
     if (v->mcp_out)
         pdl_cli_note("pdl: serving %zu program%s as tools on standard input and output",
                      v->models.n, s);
     else
-        pdl_cli_note("pdl: serving %zu program%s at http://%s%s%s:%u/%s", v->models.n, s,
-                     v6 ? "[" : "", v->host, v6 ? "]" : "", (unsigned)pdl_serve_port(v->serve),
+        pdl_cli_note("pdl: serving %zu program%s at %s/%s", v->models.n, s, pdl_buf_z(&origin),
                      path);
+    pdl_buf_fini(&origin);
     pdl_serve_run(v->serve);
     pdl_signals_stop(watch);
     return 0;
@@ -417,7 +419,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
     };
     int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) return code;
-    v.host = pdl_str_dup(a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1"));
+    v.host = pdl_str_dup(pdl_cli_host(a));
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok =
         pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);

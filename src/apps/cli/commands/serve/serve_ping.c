@@ -38,17 +38,6 @@ static void on_answer(void *user, const pdl_http_reply *r) {
         pdl_buf_put(&to->why, pdl_str_of(what_happened(r->end)));
 }
 
-/* Writes the address of the server. When the server listens on all addresses of the machine, this
- * is the loopback address. */
-static void put_address(const arguments *a, int64_t port, pdl_buf *out) {
-    pdl_str host = a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1");
-    if (pdl_str_is(host, "0.0.0.0")) host = PDL_STR("127.0.0.1");
-    if (pdl_str_is(host, "::")) host = PDL_STR("::1");
-    bool v6 = pdl_str_find(host, PDL_STR(":"), 0) != PDL_NOT_FOUND;
-    pdl_buf_putf(out, "http://%s%.*s%s:%d/health", v6 ? "[" : "", PDL_FMT(host), v6 ? "]" : "",
-                 (int)port);
-}
-
 static void ask(const char *url, pong *to) {
     pdl_loop *loop = pdl_loop_new();
     pdl_http *http = pdl_http_new(loop, &(pdl_http_options){.max_reply_bytes = 4096});
@@ -69,7 +58,8 @@ int pdl_cli_ping(const arguments *a) {
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 1 to 65535");
     pdl_buf url = PDL_BUF;
     pong got = {.why = PDL_BUF};
-    put_address(a, port, &url);
+    pdl_cli_put_local_origin(a, (uint16_t)port, &url);
+    PDL_PUT(&url, "/health");
     ask(pdl_buf_z(&url), &got);
     if (got.status != 200) pdl_cli_note("pdl: error: %s: %s", pdl_buf_z(&url), pdl_buf_z(&got.why));
     pdl_buf_fini(&url);
