@@ -138,7 +138,8 @@ static int prune(const arguments *a, pdl_err *err) {
     if (a->given[OPT_older_than] && !pdl_cli_read_age(a->value[OPT_older_than], &age))
         return pdl_cli_refuse(a, PDL_AGE_WANTED);
     if (!pdl_runs_folder(&folder, err)) return 1;
-    listing l = {.before = (double)(time(NULL) - age), .out = PDL_BUF, .err = err, .ok = true};
+    double before = a->given[OPT_all] ? INFINITY : (double)(time(NULL) - age);
+    listing l = {.before = before, .out = PDL_BUF, .err = err, .ok = true};
     pdl_runs_use use = {prune_one, note_unreadable, &l};
     bool ok = pdl_runs_each(folder, &use, err) && l.ok;
     pdl_free(folder);
