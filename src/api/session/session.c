@@ -139,6 +139,8 @@ void pdl_session_free(pdl_session *s) {
     pdl_reports_end(&s->reports);
     pdl_beside_end(s);
     pdl_chain_close(&s->chain);
+    if (s->files.journal && s->opt.files.record.n && !s->loaded.code)
+        pdl_journal_forget(s->files.journal);
     pdl_open_files_end(&s->files);
     pdl_session_close_telemetry(s);
     pdl_session_rules_end(&s->rules);

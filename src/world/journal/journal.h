@@ -80,6 +80,9 @@ pdl_sink pdl_journal_sink(pdl_journal *j);
 /* Writes everything to the file. Returns false with the first error that prevented a write (io, for
  * instance a full disk); later calls return the same error. */
 PDL_MUST bool pdl_journal_finish(pdl_journal *j, pdl_err *err);
+/* Takes back what a recording has written since its file was made, when nothing ran: its name can
+ * then be used again. Must be called before pdl_journal_finish. */
+void pdl_journal_forget(pdl_journal *j);
 /* Completes the file and releases all; open effects are dropped without an answer. j may be
  * NULL. */
 void pdl_journal_close(pdl_journal *j);

@@ -16,6 +16,8 @@ PDL_MUST bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err);
 /* Opens an existing file. Errors: io, usage when it is not a recording, replay when it is of
  * another version or damaged. */
 PDL_MUST bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err);
+/* Rolls the transaction back that is open. */
+void pdl_journal_db_forget(db *d);
 void pdl_journal_db_close(db *d); /* Commits what is not committed yet; d may be NULL. */
 pdl_str pdl_journal_db_path(const db *d);
 

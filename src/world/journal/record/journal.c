@@ -210,6 +210,8 @@ void pdl_journal_folder(pdl_journal *j, pdl_str folder) {
 
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug) { j->debug = debug; }
 
+void pdl_journal_forget(pdl_journal *j) { pdl_journal_db_forget(j->db); }
+
 void pdl_journal_close(pdl_journal *j) {
     if (!j) return;
     j->fini(j);

@@ -153,6 +153,13 @@ bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err) {
     return ok;
 }
 
+void pdl_journal_db_forget(db *d) {
+    pdl_err ignored = {0};
+    if (!d->in_transaction) return;
+    d->in_transaction = false;
+    if (!pdl_sql_exec(d->q, "ROLLBACK", &ignored)) pdl_err_fini(&ignored);
+}
+
 void pdl_journal_db_close(db *d) {
     if (!d) return;
     pdl_err ignored = {0};
