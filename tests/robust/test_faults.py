@@ -88,6 +88,9 @@ def test_few_descriptors(pdl):
     t = Runs(pdl)
     t.case("eight descriptors", PROGRAMS["python"], (0, 1), limits=limited(files=8))
     t.case("twenty descriptors", PROGRAMS["python"], (0, 1), limits=limited(files=20))
+    with tempfile.TemporaryDirectory() as d:
+        said = [t.finished(t.start(d, PROGRAMS["python"], limits=limited(files=n), stdout=subprocess.PIPE, stderr=subprocess.PIPE), "%d descriptors" % n)[2] for n in range(9, 20)]
+    check("the want of descriptors is told, and not that there is no python3", any("too many open files" in err for err in said) and not any("no python3" in err for err in said), said)
 
 
 # --- signals -------------------------------------------------------------------------------------

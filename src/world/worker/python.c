@@ -540,6 +540,15 @@ static bool may_start(const worker *w, const char *python) {
     return *python && (!w->opt.sandbox || !strchr(python, '/') || access(python, X_OK) == 0);
 }
 
+/* Makes the error of the code from that of a start when the system failed, as with EMFILE. */
+static bool is_of_the_system(pdl_err *err) {
+    if (!err->py_class || strcmp(err->py_class, "OSError") != 0) return false;
+    pdl_buf msg = PDL_BUF;
+    pdl_buf_putf(&msg, "Python Code error: %s", err->msg);
+    pdl_err_reword(err, &msg);
+    return true;
+}
+
 static bool launch(worker *w, pdl_err *err) {
     for (size_t i = 0; i < w->pythons.n; i++) {
         const pdl_sandbox *sandbox = w->opt.sandbox;
@@ -572,6 +581,7 @@ static bool launch(worker *w, pdl_err *err) {
             return true;
         }
         PDL_TRACE(w->opt.debug, worker, "%s", err->msg);
+        if (is_of_the_system(err)) return false;
         pdl_err_fini(err);
     }
     const char *last = w->pythons.p[w->pythons.n - 1];
