@@ -78,12 +78,14 @@ def test_dialects():
         out="id,word,result,error,place\n,,,a quote of the row is not closed before the end of the file: it holds the lines to 4,in.csv:2\n")
     for title, begin, way in (("gzip", gzip.compress(b"word\na\n"), "`gzip -dc %s |"), ("zstd", b"\x28\xb5\x2f\xfd\x00", "`zstd -dc %s |"),
                               ("xz", b"\xfd7zXZ\x00", "`xz -dc %s |"), ("a spreadsheet", b"PK\x03\x04\x14\x00", "save %s as CSV UTF-8"),
+                              ("bzip2", b"BZh91AY&SY\x00", "`bzip2 -dc %s |"), ("a spreadsheet of old", b"\xd0\xcf\x11\xe0\xa1\xb1", "save %s as CSV UTF-8"),
+                              ("a pointer of Git LFS", b"version https://git-lfs.github.com/spec/v1\n", "`git lfs pull --include %s`"),
                               ("Parquet", b"PAR1\x15\x04", "must end in .parquet"), ("SQLite", b"SQLite format 3\x00", "FILE.db:TABLE"),
                               ("UTF-16", '{"word": "a"}\n'.encode("utf-16"), "`iconv -f UTF-16 -t UTF-8 %s`")):
         for name in ("in.csv", "in.jsonl"):
             csv("not text: %s as %s" % (title, name), begin, out=None, code=2, says=way.replace("%s", name), name=name)
             t.check("not text: %s leaves nothing" % title, sorted(x.name for x in t.folder.iterdir()) == sorted([name, "p.pdl"]))
-    for name, way in (("in.json", "jq -c"), ("in.csv.gz", "gzip -dc"), ("in.xlsx", "CSV UTF-8"), ("in.db", "in.db:TABLE"), ("in.sqlite", "in.sqlite:TABLE")):
+    for name, way in (("in.json", "jq -c"), ("in.csv.gz", "gzip -dc"), ("in.csv.bz2", "bzip2 -dc"), ("in.csv.xz", "xz -dc"), ("in.csv.zst", "zstd -dc"), ("in.xlsx", "CSV UTF-8"), ("in.db", "in.db:TABLE"), ("in.sqlite", "in.sqlite:TABLE")):
         csv("no table: " + name, "x", out=None, code=2, says=way, name=name)
     t.begin({"in.csv": "id;word\n1;a\n2;b\n"})
     args = ("p.pdl", "-i", "in.csv", "-o", "out.csv", "--separator", ";")

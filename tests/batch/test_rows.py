@@ -60,7 +60,7 @@ def test_broken_rows():
     t.check("broken: exit 3", code == 3, err)
     t.check("broken: every row is there", [r["result"] for r in rows] == ["SAY A", None, None, None, None, "SAY Z"], rows)
     t.check("broken: places", [r["place"] for r in rows] == [None, "in.jsonl:2", "in.jsonl:3", "in.jsonl:5", "in.jsonl:6", None], rows)
-    for i, text in enumerate(("is not JSON", "no JSON object", "not UTF-8 (byte 11)", "column 'result'"), 1):
+    for i, text in enumerate(("is not JSON", "no JSON object, but a list", "not UTF-8 (byte 11)", "column 'result'"), 1):
         t.check("broken: says " + text, text in rows[i]["error"], rows[i])
     t.begin({"in.csv": 'id,word\n1,a\n2\n3,b,c\n4,"x"y\n5,z\n6,"open\n'})
     code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")

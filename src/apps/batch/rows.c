@@ -76,6 +76,12 @@ static void advise(pdl_str name, pdl_err *err) {
     } ways[] = {{".json", "of a JSON list, `jq -c '.[]' FILE.json > FILE.jsonl` makes a table"},
                 {".gz", "`gzip -dc FILE | pdl batch ... --input -` reads what is compressed, "
                         "`pdl batch ... --output - | gzip` writes it"},
+                {".bz2", "`bzip2 -dc FILE | pdl batch ... --input -` reads what is compressed, "
+                         "`pdl batch ... --output - | bzip2` writes it"},
+                {".xz", "`xz -dc FILE | pdl batch ... --input -` reads what is compressed, "
+                        "`pdl batch ... --output - | xz` writes it"},
+                {".zst", "`zstd -dc FILE | pdl batch ... --input -` reads what is compressed, "
+                         "`pdl batch ... --output - | zstd` writes it"},
                 {".xlsx", "spreadsheets read and write CSV UTF-8"},
                 {".xls", "spreadsheets read and write CSV UTF-8"}};
     static const char *const sqlite[] = {".db", ".sqlite"};

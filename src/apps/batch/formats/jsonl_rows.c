@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "batch/rows_impl.h"
 #include "value/json_read.h"
+#include "value/type_words.h"
 
 #include "base/banned.h"
 
@@ -45,7 +46,7 @@ static void read_row(jsonl *j, pdl_str text, pdl_row *out) {
     } else if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &j->keys, &v, NULL, &err)) {
         pdl_batch_row_broken(out, "the row is not JSON: %s%s", err.msg, advice(out, text));
     } else if (!pdl_is_dict(v)) {
-        pdl_batch_row_broken(out, "the row is no JSON object, but of type %s%s", pdl_type_name(v),
+        pdl_batch_row_broken(out, "the row is no JSON object, but %s%s", pdl_type_plain(v),
                              advice(out, text));
         pdl_drop(v);
     } else {
