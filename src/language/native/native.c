@@ -239,10 +239,18 @@ static bool wrong_keyword(const call *c, pdl_str name) {
     return fail_with(c, &b);
 }
 
-static bool given_twice(const call *c, pdl_str name) {
+/* Fails because a keyword names the parameter `at`, which has a positional argument. */
+static bool given_twice(const call *c, pdl_str name, size_t at) {
     pdl_buf b = PDL_BUF;
-    put_name(c, c->row->style <= PDL_NS_ENV, &b);
-    pdl_buf_putf(&b, "() got multiple values for argument '%.*s'", PDL_FMT(name));
+    if (c->row->style >= PDL_NS_KW) {
+        PDL_PUT(&b, "argument for ");
+        put_name(c, false, &b);
+        pdl_buf_putf(&b, "() given by name ('%.*s') and position (%zu)", PDL_FMT(name),
+                     at + 1 - receiver(c));
+    } else {
+        put_name(c, c->row->style <= PDL_NS_ENV, &b);
+        pdl_buf_putf(&b, "() got multiple values for argument '%.*s'", PDL_FMT(name));
+    }
     return fail_with(c, &b);
 }
 
@@ -271,7 +279,7 @@ static bool bind_keywords(const call *c, pdl_val *argv, const pdl_call_args *arg
             if (pdl_is_absent(*extra)) *extra = pdl_dict_new(args->n_kw);
             *extra = pdl_dict_puts(*extra, name, pdl_keep(args->kw[i]));
         } else if (!pdl_is_absent(argv[at])) {
-            return given_twice(c, name);
+            return given_twice(c, name, at);
         } else {
             argv[at] = args->kw[i]; /* borrowed, like all items of argv */
         }
@@ -310,6 +318,10 @@ static bool bind_and_call(const pdl_native *row, const pdl_native_env *env,
     if (args->n_kw > 0 && takes_no_keywords(row)) return wrong_keyword(&c, args->kw_names[0]);
     if (row->style == PDL_NS_NAMED ? n_pos > 1 : n_pos > n && !(row->flags & PDL_N_VARARGS))
         return wrong_count(&c);
+    if (row->style == PDL_NS_KW && n_pos + args->n_kw > n) {
+        c.n_pos += args->n_kw;
+        return wrong_count(&c);
+    }
     if (!check_undefined(row, env, pos, n_pos, err) ||
         !check_undefined(row, env, args->kw, args->n_kw, err))
         return false;
@@ -468,6 +480,26 @@ bool pdl_arg_list(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *
     if (!pdl_is(v, PDL_V_UNDEFINED)) return pdl_val_to_list(v, out, err);
     if (!env->lenient) return pdl_undefined_error(v, err);
     *out = pdl_list_new(0);
+    return true;
+}
+
+bool pdl_arg_c_int(pdl_vref v, int64_t *out, pdl_err *err) {
+    return pdl_arg_int(v, out, err) &&
+           ((*out >= INT32_MIN && *out <= INT32_MAX) ||
+            pdl_err_host(err, "OverflowError", "Python int too large to convert to C int"));
+}
+
+bool pdl_arg_size(pdl_vref v, int64_t *out, pdl_err *err) {
+    int64_t ignored;
+    return pdl_arg_int(v, out, err) &&
+           (pdl_is_absent(v) || pdl_is_bool(v) || pdl_int_get(v, &ignored) ||
+            pdl_err_host(err, "OverflowError", "Python int too large to convert to C ssize_t"));
+}
+
+bool pdl_arg_reverse(pdl_vref v, bool *out, pdl_err *err) {
+    int64_t n = 0;
+    if (!pdl_arg_c_int(v, &n, err)) return false;
+    *out = n != 0;
     return true;
 }
 

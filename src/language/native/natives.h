@@ -109,6 +109,13 @@ static inline bool pdl_given(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_n
 /* Reads an integer argument ("'str' object cannot be interpreted as an integer"). Big integers are
  * clamped. When the argument is absent, *out is unchanged. */
 PDL_MUST bool pdl_arg_int(pdl_vref v, int64_t *out, pdl_err *err);
+/* Do the same as pdl_arg_int, but fail with an OverflowError when the integer has more than 64 or
+ * 32 bits, as Python does where its C code takes a Py_ssize_t or an int. */
+PDL_MUST bool pdl_arg_size(pdl_vref v, int64_t *out, pdl_err *err);
+PDL_MUST bool pdl_arg_c_int(pdl_vref v, int64_t *out, pdl_err *err);
+/* Reads the argument `reverse` of a sort, which is an integer or a boolean. An absent argument is
+ * false. */
+PDL_MUST bool pdl_arg_reverse(pdl_vref v, bool *out, pdl_err *err);
 /* Computes bool(v). An undefined value fails unless env is lenient. */
 PDL_MUST bool pdl_arg_truth(const pdl_native_env *env, pdl_vref v, bool *out, pdl_err *err);
 /* Returns str(v). A string, even a safe string, is returned unchanged. An undefined v gives the

@@ -185,7 +185,7 @@ static const pdl_native methods[] = {
      "The value of a key, set when it is missing.", NULL, PDL_NS_POS, "object, any, any -> any"},
     /* The second parameter has an empty name, so it is given only by its position. */
     {"update", m_update, "self, ", 1, 2, PDL_N_MUTATES | PDL_N_KWARGS, "Sets many keys.", NULL,
-     PDL_NS_KW, "object, any -> null"},
+     PDL_NS_POS, "object, any -> null"},
     {"values", m_values, "self", 1, 1, 0, "The values.", NULL, PDL_NS_NONE, "object -> list"},
 };
 

@@ -44,7 +44,7 @@ static pdl_val chosen_by(pdl_val self, pdl_vref v) {
 
 static bool m_insert(PDL_ARGS) {
     int64_t i = 0, n = (int64_t)pdl_list_len(argv[0]);
-    if (!pdl_arg_int(argv[1], &i, err)) return false;
+    if (!pdl_arg_size(argv[1], &i, err)) return false;
     if (i < 0) i = i < -n ? 0 : i + n;
     if (i > n) i = n;
     pdl_val self = pdl_list_insert(pdl_keep(argv[0]), (size_t)i, pdl_keep(argv[2]));
@@ -53,7 +53,7 @@ static bool m_insert(PDL_ARGS) {
 
 static bool m_pop(PDL_ARGS) {
     int64_t i = -1, n = (int64_t)pdl_list_len(argv[0]);
-    if (!pdl_arg_int(argv[1], &i, err)) return false;
+    if (!pdl_arg_size(argv[1], &i, err)) return false;
     if (n == 0) return pdl_err_host(err, "IndexError", "pop from empty list");
     if (i < 0) i += n;
     if (i < 0 || i >= n) return pdl_err_host(err, "IndexError", "pop index out of range");
@@ -90,8 +90,7 @@ static bool m_sort(PDL_ARGS) {
                             "sort(key=...) is not supported: use the filter sort(attribute=...)");
     bool reverse;
     pdl_val r;
-    if (!pdl_arg_truth(env, argv[2], &reverse, err) ||
-        !pdl_sorted(argv[0], argv[0], reverse, &r, err))
+    if (!pdl_arg_reverse(argv[2], &reverse, err) || !pdl_sorted(argv[0], argv[0], reverse, &r, err))
         return false;
     return changed(chosen_by(chosen_by(r, argv[0]), argv[2]), pdl_null(), out);
 }

@@ -116,7 +116,7 @@ static bool split_args(const pdl_val *argv, bool *words, pdl_str *sep, int64_t *
     *max = -1;
     *words = !pdl_given(argv[1]);
     *sep = (pdl_str){0};
-    if (!pdl_arg_int(argv[2], max, err)) return false;
+    if (!pdl_arg_size(argv[2], max, err)) return false;
     if (*words) return true;
     if (!pdl_is_str(argv[1]))
         return pdl_err_host(err, "TypeError", "must be str or None, not %s", pdl_py_type(argv[1]));
@@ -155,7 +155,7 @@ bool pdl_m_rsplit(PDL_ARGS) {
 
 bool pdl_m_splitlines(PDL_ARGS) {
     int64_t keep = 0;
-    if (!pdl_arg_int(argv[1], &keep, err)) return false;
+    if (!pdl_arg_c_int(argv[1], &keep, err)) return false;
     pdl_str line, whole;
     pieces p = {pdl_list_new(0), argv[0], err};
     bool ok = true;

@@ -168,7 +168,7 @@ static bool m_replace(PDL_ARGS) {
     bool safe = pdl_is_safe(argv[0]);
     if (!need_str(argv[1], "replace() argument 1 ", err) ||
         (!safe && !need_str(argv[2], "replace() argument 2 ", err)) ||
-        !pdl_arg_int(argv[3], &count, err))
+        !pdl_arg_size(argv[3], &count, err))
         return false;
     pdl_val with;
     if (!safe)
@@ -203,7 +203,7 @@ static bool justify_with(const pdl_val *argv, pdl_vref filler, side where, pdl_v
                          pdl_err *err) {
     int64_t width = 0;
     pdl_str fill;
-    if (!pdl_arg_int(argv[1], &width, err) || !fill_of(filler, &fill, err)) return false;
+    if (!pdl_arg_size(argv[1], &width, err) || !fill_of(filler, &fill, err)) return false;
     int64_t n = (int64_t)pdl_text_len_cp(argv[0]), pad = width > n ? width - n : 0;
     int64_t left = where == AT_LEFT ? 0 : where == AT_RIGHT ? pad : pad / 2 + (pad & width & 1);
     pdl_buf b = PDL_BUF;
@@ -230,7 +230,7 @@ static bool m_center(PDL_ARGS) { return justify(argv, AT_CENTER, out, err); }
 
 static bool m_zfill(PDL_ARGS) {
     int64_t width = 0;
-    if (!pdl_arg_int(argv[1], &width, err)) return false;
+    if (!pdl_arg_size(argv[1], &width, err)) return false;
     int64_t n = (int64_t)pdl_text_len_cp(argv[0]), pad = width > n ? width - n : 0;
     pdl_str s = self_of(argv);
     size_t sign = s.n && (s.p[0] == '-' || s.p[0] == '+') ? 1 : 0;
@@ -244,7 +244,7 @@ static bool m_zfill(PDL_ARGS) {
 
 static bool m_expandtabs(PDL_ARGS) {
     int64_t size = 8, column = 0;
-    if (!pdl_arg_int(argv[1], &size, err)) return false;
+    if (!pdl_arg_c_int(argv[1], &size, err)) return false;
     pdl_str s = self_of(argv);
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     for (size_t i = 0; i < s.n && pdl_walk_may_continue_at(i); i++) {

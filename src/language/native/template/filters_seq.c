@@ -158,12 +158,15 @@ bool pdl_f_batch(PDL_ARGS) {
 bool pdl_f_slice(PDL_ARGS) {
     int64_t slices = 0;
     pdl_val items;
-    if (!pdl_arg_int(argv[1], &slices, err) || !pdl_arg_list(env, argv[0], &items, err))
-        return false;
-    bool ok = true;
-    if (slices == 0)
+    if (!pdl_arg_list(env, argv[0], &items, err)) return false;
+    bool ok =
+        pdl_is_number(argv[1])
+            ? pdl_arg_int(argv[1], &slices, err)
+            : pdl_err_host(err, "TypeError", "unsupported operand type(s) for //: 'int' and '%s'",
+                           pdl_py_type(argv[1]));
+    if (ok && slices == 0)
         ok = pdl_err_host(err, "ZeroDivisionError", "integer division or modulo by zero");
-    else if (slices > PDL_MAX_RANGE_ITEMS)
+    else if (ok && slices > PDL_MAX_RANGE_ITEMS)
         ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
                          PDL_MAX_RANGE_ITEMS);
     if (ok) {
@@ -217,9 +220,12 @@ static bool sort_listed(const pdl_getter *g, pdl_vref items, bool reverse, pdl_v
 bool pdl_f_sort(PDL_ARGS) {
     bool reverse, sensitive;
     pdl_val items;
-    if (!pdl_arg_truth(env, argv[1], &reverse, err) ||
-        !pdl_arg_truth(env, argv[2], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err))
+    if (!pdl_arg_truth(env, argv[2], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err))
         return false;
+    if (!pdl_arg_reverse(argv[1], &reverse, err)) {
+        pdl_drop(items);
+        return false;
+    }
     pdl_getter g;
     pdl_getter_init(&g, argv[3], true, !sensitive);
     bool ok = sort_items(&g, items, reverse, out, err);
@@ -234,9 +240,7 @@ bool pdl_f_sort(PDL_ARGS) {
 
 bool pdl_f_dictsort(PDL_ARGS) {
     bool sensitive, reverse, by_value = pdl_text_is(argv[2], "value");
-    if (!pdl_arg_truth(env, argv[1], &sensitive, err) ||
-        !pdl_arg_truth(env, argv[3], &reverse, err))
-        return false;
+    if (!pdl_arg_truth(env, argv[1], &sensitive, err)) return false;
     if (!pdl_is_absent(argv[2]) && !by_value && !pdl_text_is(argv[2], "key"))
         return pdl_err_host(err, "FilterArgumentError",
                             "You can only sort by either \"key\" or \"value\"");
@@ -244,6 +248,7 @@ bool pdl_f_dictsort(PDL_ARGS) {
     if (!pdl_is_dict(argv[0]))
         return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'items'",
                             pdl_py_type(argv[0]));
+    if (!pdl_arg_reverse(argv[3], &reverse, err)) return false;
     pdl_val view = pdl_view_new(pdl_keep(argv[0]), PDL_VIEW_ITEMS), items;
     bool ok = pdl_val_to_list(view, &items, err);
     pdl_drop(view);

@@ -94,7 +94,7 @@ bool pdl_f_title(PDL_ARGS) {
 bool pdl_f_center(PDL_ARGS) {
     int64_t width = 80;
     pdl_val s;
-    if (!pdl_arg_int(argv[1], &width, err) || !pdl_arg_text(env, argv[0], &s, err)) return false;
+    if (!pdl_arg_size(argv[1], &width, err) || !pdl_arg_text(env, argv[0], &s, err)) return false;
     int64_t n = (int64_t)pdl_text_len_cp(s), pad = width > n ? width - n : 0;
     int64_t left = pad / 2 + (pad & width & 1);
     pdl_buf b = PDL_BUF;
@@ -191,7 +191,7 @@ static bool escaped_unless_safe(pdl_vref s, bool wanted, pdl_val *out, pdl_err *
 
 bool pdl_f_replace(PDL_ARGS) {
     int64_t count = -1;
-    if (pdl_given(argv[3]) && !pdl_arg_int(argv[3], &count, err)) return false;
+    if (pdl_given(argv[3]) && !pdl_arg_size(argv[3], &count, err)) return false;
     pdl_val s = pdl_absent(), old = pdl_absent(), with = pdl_absent(), text = pdl_absent(),
             by = pdl_absent();
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);

@@ -22,8 +22,10 @@ static const char mail_pattern[] = "^\\S+@\\w[\\w.-]*\\.\\w+$";
 
 typedef struct {
     pdl_regex *web, *mail;
-    /* maximum number of code points of the URL that are displayed; -1 means no maximum */
+    /* Maximum number of code points of the URL that are displayed. As in a slice of Python, a
+     * negative limit leaves out code points at the end. */
     int64_t limit;
+    bool has_limit;
     pdl_buf attributes; /* rel and target, escaped */
     pdl_val schemes;    /* list of further prefixes, or absent */
     pdl_buf out;
@@ -86,11 +88,13 @@ static bool matches(linker *l, const pdl_regex *re, pdl_str s, bool *hit) {
 }
 
 static void put_shown(linker *l, pdl_str s) {
-    if (l->limit < 0 || pdl_utf8_count(s) <= (size_t)l->limit) {
+    int64_t n = (int64_t)pdl_utf8_count(s), kept = l->limit;
+    if (!l->has_limit || n <= l->limit) {
         pdl_buf_put(&l->out, s);
         return;
     }
-    pdl_buf_put(&l->out, pdl_str_sub(s, 0, pdl_utf8_offset(s, (size_t)l->limit)));
+    if (kept < 0) kept = kept < -n ? 0 : n + kept;
+    pdl_buf_put(&l->out, pdl_str_sub(s, 0, pdl_utf8_offset(s, (size_t)kept)));
     PDL_PUT(&l->out, "...");
 }
 
@@ -183,13 +187,16 @@ static void put_attribute(linker *l, const char *name, pdl_str value) {
 /* Appends the attribute rel. Its words are noopener, perhaps nofollow, and those of the argument,
  * each once and sorted. Words after the first MAX_WORDS are left out. */
 static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nofollow) {
-    pdl_val text = pdl_absent();
-    if (pdl_given(rel) && !pdl_arg_text(env, rel, &text, l->err)) return false;
+    bool has;
+    if (!pdl_arg_truth(env, rel, &has, l->err)) return false;
+    if (has && !pdl_is_str(rel))
+        return pdl_err_host(l->err, "AttributeError", "'%s' object has no attribute 'split'",
+                            pdl_py_type(rel));
     enum { MAX_WORDS = 64 };
     pdl_str words[MAX_WORDS] = {PDL_STR("noopener")};
     size_t n = 1;
     if (nofollow) words[n++] = PDL_STR("nofollow");
-    for (pdl_str s = pdl_is_absent(text) ? (pdl_str){"", 0} : pdl_str_get(text); n < MAX_WORDS;) {
+    for (pdl_str s = has ? pdl_str_get(rel) : (pdl_str){"", 0}; n < MAX_WORDS;) {
         s = pdl_str_trim(s);
         if (s.n == 0) break;
         size_t k = 0;
@@ -211,7 +218,6 @@ static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nof
     }
     put_attribute(l, "rel", pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    pdl_drop(text);
     return true;
 }
 
@@ -245,8 +251,8 @@ static bool check_schemes(linker *l) {
 
 static bool prepare(linker *l, const pdl_native_env *env, const pdl_val *argv) {
     bool nofollow;
-    if (pdl_given(argv[1]) && !pdl_arg_int(argv[1], &l->limit, l->err)) return false;
-    if (l->limit < -1) l->limit = 0;
+    l->has_limit = pdl_given(argv[1]);
+    if (l->has_limit && !pdl_arg_int(argv[1], &l->limit, l->err)) return false;
     if (!pdl_arg_truth(env, argv[2], &nofollow, l->err) || !put_rel(l, env, argv[4], nofollow))
         return false;
     if (pdl_given(argv[3])) {
@@ -263,8 +269,7 @@ static bool prepare(linker *l, const pdl_native_env *env, const pdl_val *argv) {
 }
 
 bool pdl_f_urlize(PDL_ARGS) {
-    linker l = {
-        .limit = -1, .attributes = PDL_BUF, .schemes = pdl_absent(), .out = PDL_BUF, .err = err};
+    linker l = {.attributes = PDL_BUF, .schemes = pdl_absent(), .out = PDL_BUF, .err = err};
     pdl_val escaped = pdl_absent();
     bool ok = prepare(&l, env, argv) && pdl_escape_html(argv[0], &escaped, err) &&
               put_words(&l, pdl_str_get(escaped)) && pdl_text_like(&l.out, pdl_absent(), out, err);

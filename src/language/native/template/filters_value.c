@@ -520,16 +520,21 @@ static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *e
 
 enum { MAX_UNIT = 1000 }; /* maximum number of bytes of indentation for each level */
 
-/* Stores in *unit the indentation that an argument gives as a number of blanks or as a text, at
- * most MAX_UNIT bytes. */
+/* Stores in *unit the indentation that an argument gives as a number of blanks or as a text. */
 static bool indent_unit(pdl_vref arg, pdl_buf *unit, pdl_err *err) {
     int64_t n = 0;
-    if (pdl_is_str(arg)) {
-        pdl_buf_put(unit, pdl_utf8_cut(pdl_str_get(arg), MAX_UNIT));
-        return true;
-    }
-    if (!pdl_arg_int(arg, &n, err)) return false;
-    for (int64_t i = 0; i < n && i < MAX_UNIT; i++) pdl_buf_putc(unit, ' ');
+    if (pdl_is_str(arg))
+        n = (int64_t)pdl_str_get(arg).n;
+    else if (!pdl_is_int(arg) && !pdl_is_bool(arg))
+        return pdl_err_host(err, "TypeError", "can't multiply sequence by non-int of type '%s'",
+                            pdl_py_type(arg));
+    else if (!pdl_arg_int(arg, &n, err))
+        return false;
+    if (n > MAX_UNIT)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "indentation is longer than %d bytes",
+                           MAX_UNIT);
+    if (pdl_is_str(arg)) pdl_buf_put(unit, pdl_str_get(arg));
+    for (int64_t i = pdl_is_str(arg) ? n : 0; i < n; i++) pdl_buf_putc(unit, ' ');
     return true;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "base/utf8.h"
 #include "native/natives.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -18,7 +19,8 @@ typedef struct {
     size_t n;
     pdl_str text;
     bool hyphens, long_words;
-    size_t width;
+    double width; /* more than 0; a fraction counts, as in Python */
+    bool whole;   /* the width was given as an integer, so a word can be cut at it */
 } para;
 
 typedef struct {
@@ -79,10 +81,11 @@ static bool is_empty(const para *p, chunk c) {
     return true;
 }
 
-/* Returns how much of a chunk that is too long fits on a line with `room` columns left. With
+/* Returns how much of a chunk that is too long fits on a line that already has len columns. With
  * p->hyphens, the piece that fits ends after its last hyphen if something else is before that
  * hyphen. */
-static size_t cut_of(const para *p, chunk c, size_t room) {
+static size_t cut_of(const para *p, chunk c, size_t len) {
+    size_t room = p->width < 1 ? 1 : (size_t)p->width - len;
     if (!p->hyphens || c.to - c.from <= room) return room < c.to - c.from ? room : c.to - c.from;
     for (size_t k = room; k-- > 1;) {
         if (p->cp[c.from + k] != '-') continue;
@@ -110,15 +113,19 @@ static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
         bool has = false;
         while (i < p->n && pdl_steps_may_continue(&steps)) {
             c = (chunk){i, i < rest ? rest : chunk_end(p, i)};
-            if (len + (c.to - c.from) > p->width) break;
+            if ((double)(len + (c.to - c.from)) > p->width) break;
             len += c.to - c.from;
             last = i;
             i = c.to;
             has = true;
         }
-        if (i < p->n && c.to - c.from > p->width) {
+        if (i < p->n && (double)(c.to - c.from) > p->width) {
             if (p->long_words) {
-                size_t cut = cut_of(p, c, p->width - len);
+                if (!p->whole && p->width >= 1)
+                    return pdl_err_host(err, "TypeError",
+                                        "slice indices must be integers or None or have an "
+                                        "__index__ method");
+                size_t cut = cut_of(p, c, len);
                 last = i;
                 i += cut;
                 rest = c.to;
@@ -159,14 +166,32 @@ static bool wrap_line(para *p, pdl_str line, pdl_str sep, pdl_buf *out, pdl_err 
     return ok;
 }
 
-bool pdl_f_wordwrap(PDL_ARGS) {
+/* Reads the width of the lines. A float is accepted, as in Python, where it is only compared. */
+static bool read_width(pdl_vref v, para *p, pdl_err *err) {
     int64_t width = 79;
+    p->whole = !pdl_is(v, PDL_V_FLOAT);
+    if (p->whole && !pdl_is_absent(v) && !pdl_is_number(v))
+        return pdl_err_host(err, "TypeError",
+                            "'<=' not supported between instances of '%s' and 'int'",
+                            pdl_py_type(v));
+    if (p->whole && !pdl_arg_int(v, &width, err)) return false;
+    p->width = p->whole ? (double)width : pdl_float_of(v);
+    if (p->width > 0) return true;
+    pdl_buf b = PDL_BUF;
+    bool ok = pdl_val_repr(v, &b, err) &&
+              pdl_err_host(err, "ValueError", "invalid width %s (must be > 0)", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+bool pdl_f_wordwrap(PDL_ARGS) {
     bool long_words = true, hyphens = true;
+    para p = {0};
     if (pdl_is(argv[0], PDL_V_UNDEFINED)) return pdl_undefined_error(argv[0], err);
     if (!pdl_is_str(argv[0]))
         return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'splitlines'",
                             pdl_py_type(argv[0]));
-    if ((pdl_str_get(argv[0]).n && !pdl_arg_int(argv[1], &width, err)) ||
+    if ((pdl_str_get(argv[0]).n && !read_width(argv[1], &p, err)) ||
         (!pdl_is_absent(argv[2]) && !pdl_arg_truth(env, argv[2], &long_words, err)) ||
         (!pdl_is_absent(argv[4]) && !pdl_arg_truth(env, argv[4], &hyphens, err)))
         return false;
@@ -175,10 +200,8 @@ bool pdl_f_wordwrap(PDL_ARGS) {
                             pdl_py_type(argv[3]));
     pdl_str sep = pdl_given(argv[3]) ? pdl_str_get(argv[3]) : PDL_STR("\n"), line, whole,
             s = pdl_str_get(argv[0]);
-    if (width <= 0 && s.n)
-        return pdl_err_host(err, "ValueError", "invalid width %lld (must be > 0)",
-                            (long long)width);
-    para p = {.hyphens = hyphens, .long_words = long_words, .width = (size_t)width};
+    p.hyphens = hyphens;
+    p.long_words = long_words;
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = true;
     size_t pos = 0;

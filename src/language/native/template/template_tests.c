@@ -80,12 +80,7 @@ static bool remainder_is(pdl_vref a, pdl_vref b, int64_t want, pdl_val *out, pdl
     if (pdl_is(a, PDL_V_UNDEFINED)) return pdl_undefined_error(a, err);
     if (pdl_is(b, PDL_V_UNDEFINED)) return pdl_undefined_error(b, err);
     if (pdl_is_str(a)) { /* for a text, % is formatting */
-        pdl_val args[1] = {pdl_keep(b)};
-        pdl_val tuple = pdl_tuple_new(args, 1);
-        bool ok = pdl_format_percent(a, pdl_is(b, PDL_V_TUPLE) || pdl_is_dict(b) ? b : tuple, false,
-                                     &r, err);
-        pdl_drop(tuple);
-        if (!ok) return false;
+        if (!pdl_format_percent(a, b, false, &r, err)) return false;
     } else if (!pdl_val_arith(PDL_OP_MOD, a, b, &r, err)) {
         return false;
     }
