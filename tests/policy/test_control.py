@@ -111,6 +111,12 @@ CHOICES = {
     "const list index of": "{lang: command, args: [echo, RAN, \"${ ['a', 'abc'].index(v) | string }\"]}",
     "const chained comparison": "{lang: command, args: [echo, RAN, \"${ ('a' < v < 'b') | string }\"]}",
     "const is in": "{lang: command, args: [echo, RAN, \"${ (v is in ['abc']) | string }\"]}",
+    **{"changed in a branch: " + change: "{defs: {l: {data: [a]}, d: {data: {k: [b]}}}, lastOf: [{if: \"${ v == 'abc' }\", then: {data: \"${ %s }\", contribute: []}}, "
+                                        "{lang: command, args: [echo, RAN, '${ [l, d] | string }']}]}" % change
+       for change in ("l.append('x')", "l.clear()", "l.pop()", "l.reverse()", "l.extend(['x'])", "d.update({'x': 1})", "d.pop('k')", "d.setdefault('x', 1)", "d.k.append('x')")},
+    "changed in an expression": "{defs: {l: {data: [a]}}, lastOf: [{data: \"${ v == 'abc' and l.append('x') }\", contribute: []}, {lang: command, args: [echo, RAN, '${ l | join }']}]}",
+    "changed in a loop": "{defs: {l: {data: [a]}}, lastOf: [{for: {i: '${ v | list }'}, repeat: {data: \"${ l.append('x') }\"}, contribute: []}, {lang: command, args: [echo, RAN, '${ l | join }']}]}",
+    "changed in a template": "{lastOf: [{def: z, lang: jinja, contribute: [], code: \"{% set l = [] %}{% if v == 'abc' %}{% set q = l.append('x') %}{% endif %}{{ l }}\"}, {lang: command, args: [echo, RAN, '${ z }']}]}",
 }
 MODEL = "{def: v, contribute: [], model: openai/x, input: q, parameters: {mock_response: abc, num_retries: 0}}"
 

@@ -434,6 +434,7 @@ void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
     } else {
         for (size_t i = 0; i < n; i++) set_val(under(f, i), settled(*under(f, i)));
         pdl_val old = pdl_keep(root);
+        x = pdl_with_label(x, f->control); /* a choice decided that the receiver was changed */
         x = put_along(settled(root), n ? under(f, n - 1) : NULL, n, x);
         if (sh->outside) pdl_vm_rebind_outside(f, sh->root, old, x);
         if (sh->local)
