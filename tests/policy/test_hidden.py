@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from . import tool_server
+from .. import http_of
 from ..checks import check
 
 WORD = "HidDEN753"
@@ -43,7 +44,9 @@ WAYS = {
     "file that is not there": '{read: "./${ x }"}', "text of an error": '{lastOf: ["${ stdlib.fail(x) }"], fallback: "${ pdl_error.message }"}', "arithmetic": '{data: "${ x + 1 }"}',
     "match": '{match: "${ x }", with: [{case: zz, then: 1}, {then: "${ x[0] }${ x[1:] }"}]}', "template": '{lang: jinja, code: "{{ x }}{% for c in x %}{{ c }}{% endfor %}"}',
     "context": '{lastOf: [{role: assistant, content: "${ x }", contribute: [context]}, "${ pdl_context | string }"]}', "function": '{defs: {f: {function: {a: string}, return: "${ a }"}}, call: "${ f }", args: {a: "${ x }"}}',
-    "computed program": '{lang: pdl, code: "data: ${ x }"}', "regex": '{data: "${ x }", parser: {regex: "(?P<a>.*)", spec: {a: string}}}', "no number": '{data: "${ x | int }"}', "call of a text": '{call: "${ x }"}',
+    "computed program": '{lang: pdl, code: "data: ${ x }"}', "regex": '{data: "${ x }", parser: {regex: "(?P<a>.*)", spec: {a: string}}}',
+    "tag of a template": '{lang: jinja, code: "{% ${ x } %}"}', "filter of a template": '{lang: jinja, code: "{{ 1 | ${ x } }}"}', "options of a template": '{lang: jinja, code: x, parameters: "${ {x: 1} }"}',
+    "class of an exception": '{lang: python, code: "raise type(x, (Exception,), {})(1)"}', "no number": '{data: "${ x | int }"}', "call of a text": '{call: "${ x }"}',
 }
 
 
@@ -76,6 +79,24 @@ def test_ways(pdl, folder, part):
         check(name + ": shown without the rules", shown(run(pdl, folder, {"policy": 1, "rules": [], "otherwise": "allow"})[1]), "so the row shows nothing")
         out = run(pdl, folder, {"policy": 1, "labels": LABELS, "rules": HIDES, "otherwise": "allow"})[1]
         check(name, not shown(out), out[-1500:])
+
+
+class Echo(http_of.Quiet):
+    """A model whose answers have no text, and say why in the words of the request."""
+
+    def do_POST(self):
+        said = json.loads(self.body())["messages"][-1]["content"]
+        message = {"role": "assistant", "content": None, "refusal": "not " + said}
+        self.reply(json.dumps({"id": "i", "model": "m", "choices": [{"index": 0, "finish_reason": said, "message": message}]}).encode())
+
+
+def test_notes_about_calls(pdl, folder):
+    (folder / "note").write_text(WORD)
+    (folder / "a.pdl").write_text('text:\n- {def: x, read: note, contribute: []}\n- {model: openai/m, input: "${ x }", parameters: {api_base: "http://127.0.0.1:%d"}}\n'
+                                  % http_of.serve(Echo).server_port)
+    check("shown without the rules", shown(run(pdl, folder, {"policy": 1, "rules": [], "otherwise": "allow"})[0]), "so it shows nothing")
+    told, out = run(pdl, folder, {"policy": 1, "labels": LABELS, "rules": HIDES, "otherwise": "allow"})
+    check("hidden", not shown(out) and "[secret]" in told, out[-1500:])
 
 
 def test_refused_calls(pdl, folder):

@@ -45,8 +45,8 @@ typedef struct pdl_model_options {
     /* Receives a log of literal requests and replies without keys. When the function is NULL, no
      * log is written. */
     void (*wire)(void *user, pdl_str text);
-    /* The log does not get calls whose request has a label that this redaction covers. Borrowed;
-     * may be NULL. */
+    /* The log does not get calls whose request has a label that this redaction covers, and `note`
+     * gets no words about them. Borrowed; may be NULL. */
     const pdl_redaction *redaction;
     /* Receives messages for the user about calls that did not fail, without keys. When the function
      * is NULL, they are dropped. */

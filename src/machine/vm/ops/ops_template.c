@@ -570,6 +570,7 @@ pdl_step pdl_op_JINJA(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     else if (!pdl_is_str(text))
         pdl_err_host(err, "TypeError", "Can't compile non template nodes");
     if (!t) {
+        err->label |= pdl_label_of(text) | pdl_label_of(options);
         pdl_vm_code_error("Jinja", "TypeError", b->head.loc, err);
         return PDL_STEP_FAIL;
     }

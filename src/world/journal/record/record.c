@@ -148,6 +148,8 @@ static pdl_val redacted_answer(const pdl_redaction *m, pdl_label label, pdl_val 
     pdl_buf text = PDL_BUF;
     pdl_redaction_put(m, label, &text);
     v = redacted_detail(m, label, pdl_dict_putz(v, "message", pdl_text_of_buf(&text)));
+    /* code chooses the names of its exceptions, too */
+    if (reply->err.py_class) v = pdl_dict_putz(v, "py_class", pdl_textz("Exception"));
     return pdl_dict_putz(v, "hint", pdl_textz(""));
 }
 
