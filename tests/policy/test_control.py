@@ -114,6 +114,12 @@ CHOICES = {
     **{"changed in a branch: " + change: "{defs: {l: {data: [a]}, d: {data: {k: [b]}}}, lastOf: [{if: \"${ v == 'abc' }\", then: {data: \"${ %s }\", contribute: []}}, "
                                         "{lang: command, args: [echo, RAN, '${ [l, d] | string }']}]}" % change
        for change in ("l.append('x')", "l.clear()", "l.pop()", "l.reverse()", "l.extend(['x'])", "d.update({'x': 1})", "d.pop('k')", "d.setdefault('x', 1)", "d.k.append('x')")},
+    **{"an object changed in a branch: " + change: "{defs: {n: {data: \"${ %s }\"}}, lastOf: [{if: \"${ v == 'abc' }\", then: {%s, contribute: []}}, {lang: command, args: [echo, RAN, '${ %s }']}]}" % (
+        made, change, read) for made, change, read in (
+        ("namespace(a=[])", "data: \"${ n.a.append('x') }\"", "n.a | join"), ("namespace(a='x')", "lang: jinja, code: \"{% set n.a = 'y' %}\"", "n.a"),
+        ("cycler('x', 'y')", 'data: "${ n.next() }"', "n.current"), ("cycler('x', 'y')", 'data: "${ [n.next][0]() }"', "n.next()"), ("joiner('x')", 'data: "${ n() }"', "n()"))},
+    "an object changed in a branch of a template": "{defs: {n: {data: \"${ namespace(a='x') }\"}}, lastOf: [{lang: jinja, contribute: [], code: \"{% if v == 'abc' %}{% set n.a = 'y' %}{% endif %}\"}, "
+                                                   "{lang: command, args: [echo, RAN, '${ n.a }']}]}",
     "changed in an expression": "{defs: {l: {data: [a]}}, lastOf: [{data: \"${ v == 'abc' and l.append('x') }\", contribute: []}, {lang: command, args: [echo, RAN, '${ l | join }']}]}",
     "changed in a loop": "{defs: {l: {data: [a]}}, lastOf: [{for: {i: '${ v | list }'}, repeat: {data: \"${ l.append('x') }\"}, contribute: []}, {lang: command, args: [echo, RAN, '${ l | join }']}]}",
     "changed in a template": "{lastOf: [{def: z, lang: jinja, contribute: [], code: \"{% set l = [] %}{% if v == 'abc' %}{% set q = l.append('x') %}{% endif %}{{ l }}\"}, {lang: command, args: [echo, RAN, '${ z }']}]}",

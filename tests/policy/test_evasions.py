@@ -120,6 +120,11 @@ ROWS = (
     ("a path with detours", SECRET, "read: ./salaries//sub/../a.txt\n", "[secret]"),
     ("a link to the file", SECRET, "read: direct\n", "[secret]"),
     ("a file beside", SECRET, "read: link/../../beside.txt\n", "beside"),
+    *(("the text of a template in an object that outlives it: " + text, SECRET,
+       ASK + "- {def: n, data: \"${ namespace(a=[], b=1) }\", contribute: []}\n- {lang: jinja, code: %s, contribute: []}\n- \"${ n.a | string if n.a else n.b }\"\n" % json.dumps(text), "[secret]")
+      for text in ("{% set n.b = '${ s }' %}", "{% set q = n.a.append('${ s }') %}", "{% set q = n.a.append({'${ s }': 1}) %}",
+                   "{% set q %}${ s }{% endset %}{% set n.b = q %}", "{% macro m() %}{% set n.b = caller() %}{% endmacro %}{% call m() %}${ s }{% endcall %}",
+                   "{% macro m(x='${ s }') %}{% set n.b = x %}{% endmacro %}{{ m() }}")),
 )
 
 

@@ -235,6 +235,9 @@ void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 bool pdl_is_namespace(pdl_vref v);
 /* Sets a name of a namespace. Takes x. Refuses an x that contains a cell at any depth. */
 PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err);
+/* Adds labels to the state of a namespace, a cycler or a joiner, because a choice with these labels
+ * changes the state. Does nothing for other values. */
+void pdl_cell_choose(pdl_vref v, pdl_label label);
 /* Calls a cell: joiner() returns text. Sets *handled to false when the cell cannot be called. */
 PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
 

@@ -18,6 +18,8 @@ typedef struct {
     /* for a namespace, a dict; for a cycler, a list; for a joiner, the separator */
     pdl_val content;
     size_t at; /* for a cycler, the position; for a joiner, 1 after the first call */
+    /* the labels of the choices that changed the state; what is read from the object has them */
+    pdl_label chosen;
 } cell;
 
 static cell *cell_of(pdl_vref v) { return (cell *)(void *)pdl_obj_of(v); }
@@ -38,7 +40,7 @@ static void namespace_text(const pdl_obj *o, bool repr, pdl_buf *out) {
 static bool namespace_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     pdl_vref v = pdl_dict_gets(cell_of(self)->content, name);
     if (pdl_is_absent(v)) return false;
-    *out = pdl_keep(v);
+    *out = pdl_with_label(pdl_keep(v), cell_of(self)->chosen);
     return true;
 }
 
@@ -114,6 +116,7 @@ static bool cycler_attr(pdl_vref self, pdl_str name, pdl_val *out) {
         *out = pdl_int((int64_t)c->at);
     else
         return false;
+    *out = pdl_with_label(*out, c->chosen);
     return true;
 }
 
@@ -124,7 +127,7 @@ pdl_val pdl_cycler_new(pdl_val items) { return cell_new(&cycler_class, items); }
 
 static bool m_next(PDL_ARGS) {
     cell *c = cell_of(argv[0]);
-    *out = pdl_keep(pdl_list_at(c->content, c->at));
+    *out = pdl_with_label(pdl_keep(pdl_list_at(c->content, c->at)), c->chosen);
     c->at = (c->at + 1) % pdl_list_len(c->content);
     return true;
 }
@@ -157,6 +160,7 @@ static bool joiner_attr(pdl_vref self, pdl_str name, pdl_val *out) {
         *out = pdl_bool(c->at > 0);
     else
         return false;
+    *out = pdl_with_label(*out, c->chosen);
     return true;
 }
 
@@ -174,6 +178,14 @@ bool pdl_cell_call(pdl_vref v, size_t n_pos, bool *handled, pdl_val *out, pdl_er
                             n_pos + 1);
     cell *c = cell_of(v);
     *out = c->at ? pdl_keep(c->content) : pdl_text((pdl_str){"", 0});
+    *out = pdl_with_label(*out, c->chosen);
     c->at = 1;
     return true;
+}
+
+void pdl_cell_choose(pdl_vref v, pdl_label label) {
+    if (!label || !pdl_is(v, PDL_V_CELL)) return;
+    const void *cls = pdl_class_of(v);
+    if (cls == &namespace_class || cls == &cycler_class || cls == &joiner_class)
+        cell_of(v)->chosen |= label;
 }

@@ -205,6 +205,7 @@ static pdl_step call_bound(pdl_fiber *f, pdl_vref callee, const spread *s, pdl_v
     pdl_vref receiver = pdl_native_receiver(callee);
     size_t n = 0;
     if (!pdl_is_absent(receiver)) with[n++] = pdl_lent(receiver);
+    if (!pdl_is_absent(receiver)) pdl_cell_choose(receiver, f->control);
     if (s->args.n_pos > PDL_NATIVE_MAX_ARGS)
         return step_of(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
     for (size_t i = 0; i < s->args.n_pos; i++) with[n++] = s->args.pos[i];
@@ -333,6 +334,7 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     if (pdl_object_method(f, sh)) return PDL_STEP_DONE;
     const pdl_native *row = pdl_method_find(x, sh->name);
     if (!row) return method_of_value(f, sh, err);
+    pdl_cell_choose(x, f->control);
     if (!call_native(f, row, sh, &out, err)) return PDL_STEP_FAIL;
     pdl_label label = pdl_label_of(x), whole = pdl_label_of_part(x);
     pdl_vm_cut_stack(f, f->stack.n - n - 1);

@@ -500,6 +500,7 @@ pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_call_args *arg
     if (l) return loop_call(f, callee, l, pos, n_pos, err);
     if (pdl_class_of(callee) == &bound_class.base && loop_method(callee, pos, n_pos, out, err))
         return err->kind ? PDL_STEP_FAIL : PDL_STEP_DONE;
+    pdl_cell_choose(callee, f->control);
     return pdl_cell_call(callee, n_pos, handled, out, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
 }
 
@@ -530,9 +531,10 @@ void pdl_vm_templates_fini(pdl_run_code *c) {
 static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref options,
                                          pdl_err *err) {
     uint32_t hash = pdl_hash_str(pdl_str_get(text));
+    pdl_label label = pdl_label_of(text) | pdl_label_of(options);
     struct pdl_template *first = pdl_idmap_find(&r->code.templates, hash);
     for (struct pdl_template *t = first; t; t = t->same_hash)
-        if (pdl_val_eq(t->text, text) &&
+        if (t->code->label == label && pdl_val_eq(t->text, text) &&
             (pdl_is_absent(options)
                  ? pdl_is_absent(t->options)
                  : !pdl_is_absent(t->options) && pdl_val_eq(t->options, options)))
@@ -552,6 +554,8 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     t->code =
         pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &pdl_known_xnames),
                          true, NULL, (pdl_loc){0}, r->opt.names);
+    /* the template may put its constants into objects that outlive it */
+    pdl_code_relabel(t->code, label);
     t->same_hash = first;
     pdl_idmap_put(&r->code.templates, hash, t);
     *pdl_vec_push(&r->code.template_list) = t;
@@ -576,10 +580,9 @@ pdl_step pdl_op_JINJA(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     }
     pdl_scope *vars =
         pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
-    pdl_label label = pdl_label_of(text) | pdl_label_of(options);
     pdl_vm_cut_stack(f, f->stack.n - 3);
     pdl_vm_frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);
-    pdl_vm_enter_chosen(f, label);
+    pdl_vm_enter_chosen(f, t->code->label);
     pdl_scope_drop(f->scope);
     f->scope = vars;
     f->print = 0;

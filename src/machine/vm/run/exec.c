@@ -228,7 +228,7 @@ static pdl_step op_ns_set(pdl_fiber *f, pdl_vref name, pdl_err *err) {
                      "cannot assign attribute on non-namespace object");
         return PDL_STEP_FAIL;
     }
-    pdl_val x = pop(f);
+    pdl_val x = pdl_with_label(pop(f), f->control);
     return pdl_namespace_set(ns, pdl_str_get(name), x, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
 }
 
@@ -330,6 +330,7 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
         case PDL_OP_OUT_TEXT:
+            outbuf(f)->label |= f->code->label;
             if (!pdl_buf_add(&outbuf(f)->text, pdl_str_get(f->code->consts.p[i->c]), err))
                 return PDL_STEP_FAIL;
             break;

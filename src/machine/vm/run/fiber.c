@@ -362,7 +362,6 @@ static void expression_message(const pdl_fiber *f, const pdl_srcsite *site, cons
 static void template_message(pdl_fiber *f, const pdl_srcsite *site, const pdl_srcspan *w,
                              pdl_err *err) {
     bool limit = err->kind == PDL_E_limit;
-    err->label |= f->chosen; /* the message may have words of the template */
     if (err->kind == PDL_E_budget) {
         err->loc = frame(f)->loc; /* an exceeded budget is no error of the template */
         return;

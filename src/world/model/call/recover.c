@@ -166,7 +166,7 @@ pdl_str pdl_call_model(const pdl_call *c) {
 
 /* Replaces the text of a note when the redaction covers the labels of the call, because names and
  * the words of a service may repeat what the request holds. */
-static void hide(const pdl_redaction *redaction, pdl_label label, pdl_buf *text) {
+static void redact_note(const pdl_redaction *redaction, pdl_label label, pdl_buf *text) {
     if (!pdl_redaction_covers(redaction, label)) return;
     pdl_buf_clear(text);
     PDL_PUT(text, "a note about a call of a model is not shown: ");
@@ -180,7 +180,7 @@ void pdl_call_note(const pdl_call *c, const char *fmt, ...) {
     va_start(ap, fmt);
     pdl_buf_vputf(&text, fmt, ap);
     va_end(ap);
-    hide(calls->opt.redaction, pdl_effect_label(c->e) | PDL_LABEL_model, &text);
+    redact_note(calls->opt.redaction, pdl_effect_label(c->e) | PDL_LABEL_model, &text);
     pdl_redact_cut(calls->opt.secrets, pdl_buf_str(&text), &shown);
     if (calls->opt.note && !pdl_str_eq(pdl_buf_str(&shown), pdl_buf_str(&calls->noted))) {
         calls->opt.note(calls->opt.user, pdl_buf_str(&shown));
