@@ -12,8 +12,10 @@
 #include "base/banned.h"
 
 void *pdl_library_open(const char *const *names, size_t n) {
-    /* a process that opens three databases one after the other loads SQLite once */
-    const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+    /* LAZY: to find all functions that libcurl and its thirty libraries call takes as long as the
+     * rest of a short run. NODELETE: a process that opens one database after another loads SQLite
+     * once. */
+    const int flags = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE;
     void *library = NULL;
     for (size_t i = 0; i < n && !library; i++) library = dlopen(names[i], flags);
     return library;
