@@ -181,6 +181,40 @@ def test_choices_of_arguments():
                ("bedrock/m", None, {"tools": tools}, {"toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": want}}}]}})])
 
 
+def sent_as(given, want, models=("openai/m", "groq/m", "ollama_chat/m", "anthropic/m", "bedrock/m")):
+    """A tool with this schema reaches each service with that one."""
+    tools = [{"type": "function", "function": {"name": "f", "parameters": given}}]
+    plain = {"tools": [{"type": "function", "function": {"name": "f", "parameters": want}}]}
+    forms = {"anthropic/m": {"tools": [{"type": "custom", "name": "f", "input_schema": want}]}, "bedrock/m": {"toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": want}}}]}}}
+    check([(m, None, {"tools": tools}, forms.get(m, plain)) for m in models])
+
+
+STRING, WHOLE = {"type": "string"}, {"type": "number"}
+AB = {"a": STRING, "b": WHOLE}
+
+
+def test_many_choices_at_the_root_of_a_tool():
+    one = {"type": "object", "properties": {}}
+    sent_as({"oneOf": [{"type": "object", "properties": {"p%d" % i: STRING}} for i in range(99)]}, {**one, "properties": {"p%d" % i: STRING for i in range(99)}})
+
+
+def test_older_drafts_in_the_schema_of_a_tool():
+    """Services judge the schema by draft 2020-12 and refuse the whole request for one keyword of an older form."""
+    for given, want in (({**STRING, "enum": None, "description": None, "default": None}, {**STRING, "default": None}), ({"type": "STRING"}, STRING), ({"type": ["Integer", "NULL"]}, {"type": ["integer", "null"]}),
+                        ({"type": "float"}, WHOLE), ({"type": "any"}, {}), ({"type": ["any", "string"]}, {}), ({"type": []}, {}), (True, {}), (None, {}), ("string", STRING), ("text of a manual", {}), ([], {}),
+                        ({**WHOLE, "minimum": 0, "exclusiveMinimum": True}, {**WHOLE, "exclusiveMinimum": 0}), ({**WHOLE, "maximum": 9, "exclusiveMaximum": False}, {**WHOLE, "maximum": 9}), ({**WHOLE, "exclusiveMaximum": 9}, {**WHOLE, "exclusiveMaximum": 9}),
+                        ({"type": "array"}, {"type": "array", "items": {}}), ({"type": ["array", "null"]}, {"type": ["array", "null"], "items": {}}), ({"type": "array", "items": True}, {"type": "array", "items": {}}),
+                        ({"type": "array", "items": [STRING, {"type": "INT"}]}, {"type": "array", "prefixItems": [STRING, {"type": "integer"}], "items": {}}),
+                        ({"type": "array", "items": [STRING], "additionalItems": False}, {"type": "array", "prefixItems": [STRING], "items": False}), ({"type": "array", "items": []}, {"type": "array", "items": {}}),
+                        ({**STRING, "enum": []}, STRING), ({**STRING, "enum": ["a", "b", "a"]}, {**STRING, "enum": ["a", "b"]}), ({"anyOf": []}, {}), ({"anyOf": [{"type": "STRING"}]}, {"anyOf": [STRING]}),
+                        ({"type": "object", "properties": []}, {"type": "object", "properties": {}}), ({"type": "object", "properties": {"a": {**STRING, "required": True}, "b": {**WHOLE, "required": False}}}, {"type": "object", "properties": AB, "required": ["a"]}),
+                        ({"type": "object", "properties": AB, "required": ["a", "a", 5]}, {"type": "object", "properties": AB, "required": ["a"]}), ({"type": "object", "properties": AB, "required": "a"}, {"type": "object", "properties": AB}),
+                        ({"type": "object", "additionalProperties": {"type": "STRING"}}, {"type": "object", "additionalProperties": STRING}), ({"type": "object", "properties": {"type": STRING, "items": WHOLE}}, {"type": "object", "properties": {"type": STRING, "items": WHOLE}})):
+        sent_as({"type": "object", "properties": {"x": given}}, {"type": "object", "properties": {"x": want}})
+        sent_as({"type": "object", "properties": {}, "$defs": {"x": given}}, {"type": "object", "properties": {}, "$defs": {"x": want}}, ("openai/m",))
+    sent_as({"type": "object", "properties": {"x": {**STRING, "required": True}}}, {"type": "object", "properties": {"x": STRING}, "required": ["x"]})
+
+
 def test_empty_lists_of_tools():
     """Services refuse an empty list, and a choice without tools: a program that has no tools this time says nothing of them."""
     none = {"tools": None, "tool_choice": None, "parallel_tool_calls": None, "toolConfig": None}
@@ -298,9 +332,9 @@ def test_parameters_of_gemini():
     one = {"type": "string"}
     plain = [{"type": "string", "description": "d", "title": "t", "enum": ["a", "b"], "default": "a", "nullable": True}, {"type": "integer", "format": "int32", "minimum": 1, "maximum": 9},
              {"type": "array", "items": one, "minItems": 1, "maxItems": 2}, {"anyOf": [one, {"type": "null"}]}, {"type": "object", "properties": {"$ref": one, "const": one}, "required": ["const"]},
-             {"type": "STRING", "format": "date-time"}]
+             {"type": "string", "format": "date-time"}]
     other = [{"$ref": "#/$defs/A"}, {"type": ["string", "null"]}, {"type": "string", "const": "x"}, {"type": "number", "exclusiveMinimum": 0}, {"type": "integer", "enum": [1, 2]},
-             {"type": "string", "enum": [""]}, {"type": "array"}, {"type": "array", "items": {"type": "array"}}, {"oneOf": [one]}, {"allOf": [one]}, {"type": "string", "anyOf": [one]}, {}, True,
+             {"type": "string", "enum": [""]}, {"type": "array"}, {"type": "array", "items": {"type": "array"}}, {"oneOf": [one]}, {"allOf": [one]}, {"type": "string", "anyOf": [one]}, {}, {"type": "object", "properties": {"y": one}, "required": ["z"]},
              {"type": "string", "format": "uri"}, {"type": "string", "properties": {"x": one}}, {"anyOf": [{"$ref": "#/$defs/A"}]}, {"type": "object", "properties": {"y": {"not": {}}}},
              {"type": "object", "additionalProperties": one, "patternProperties": {}}]
     filled = {json.dumps({"type": "array"}): {"type": "array", "items": {}}, json.dumps({"type": "array", "items": {"type": "array"}}): {"type": "array", "items": {"type": "array", "items": {}}}}

@@ -60,6 +60,28 @@ def test_forced_tools():
     assert form == "forced tool" and body["tool_choice"]["function"]["name"] == "json_tool_call"
 
 
+def test_schemas_that_a_tool_cannot_have():
+    """A choice at the root is wrapped; other names of properties than those that the service takes are asked for in words."""
+    said = [head("application/json"), json.dumps({"content": [{"type": "tool_use", "id": "1", "name": "json_tool_call", "input": {"value": {"a": "x"}}}], "stop_reason": "tool_use"}).encode()]
+    text = {"a": {"type": "string"}}
+    for schema in ({"type": "object", "properties": text, "anyOf": [{"required": ["a"]}]}, {"type": "object", "$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "properties": text}}}):
+        form, body, reply = form_of("anthropic/m", said, schema=schema)
+        sent = body["tools"][0]["input_schema"]
+        assert (form, list(sent["properties"])) == ("forced tool", ["value"]) and sent.get("$defs") == schema.get("$defs") and json.loads(reply["content"]) == {"a": "x"}, (sent, reply)
+    plain = {"anthropic/m": [head("application/json"), json.dumps({"content": [{"type": "text", "text": "{}"}], "stop_reason": "end_turn"}).encode()],
+             "bedrock/m": [head("application/json"), json.dumps({"output": {"message": {"role": "assistant", "content": [{"text": "{}"}]}}, "stopReason": "end_turn"}).encode()]}
+    for name in ("a b", "$a", "\u00e9", "", "a" * 65):
+        for schema in ({"type": "object", "properties": {name: {}}}, {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object", "properties": {name: {}}}}}}):
+            for model, answer in plain.items():
+                form, body, _ = form_of(model, answer, schema=schema)
+                assert form == "prompt" and "tools" not in body and "toolConfig" not in body, (model, name, body)
+    for schema in ({"type": "object", "properties": {"a-b.C_1": {}}}, {"type": "object", "properties": {"properties": {"enum": ["a b"]}}}, {"type": "object", "properties": {"a" * 64: {}}}):
+        assert form_of("anthropic/m", plain["anthropic/m"], schema=schema)[0] == "forced tool"
+    bad = [head("application/json", "400 Bad"), json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": "tools.0.custom.input_schema: JSON schema is invalid"}}).encode()]
+    _, end, bodies = ask(Wire(bad, plain["anthropic/m"]), "anthropic/m")
+    assert ["tools" in b for b in bodies] == [True, False] and [a["next"] for a in end["reply"]["attempts"]] == ["without schema"], end
+
+
 def test_values_that_are_no_objects():
     for schema, said, parsed, want in ((LIST, [1, 2], False, "[1, 2]"), (ENUM, "a", False, "a"), (ENUM, "a", True, '"a"'), (LIST, 3, True, "3")):
         form, body, reply = form_of("azure/m", whole(json.dumps({"value": said})), schema=schema, parsed=parsed)
@@ -90,6 +112,51 @@ def test_optional_properties_come_as_null():
     assert form_of("azure/m", whole("not JSON"), schema=schema)[2]["content"] == "not JSON"
     listed = {"type": "array", "items": inner}
     assert form_of("azure/m", whole('{"value": [{"x": 1, "y": null}]}'), schema=listed)[2]["content"] == '[{"x": 1}]'
+
+
+TEXT, NULL = {"type": "string"}, {"type": "null"}
+N = {"$ref": "#/$defs/N"}
+
+
+def strict_of(x):
+    """The strict form of an object whose required x has this schema; None where there is none."""
+    form, body, _ = form_of("azure/m", schema={"type": "object", "properties": {"x": x}, "required": ["x"]})
+    sent = body["response_format"]["json_schema"]
+    return sent["schema"]["properties"]["x"] if sent["strict"] else None
+
+
+def test_what_the_strict_form_takes():
+    """What OpenAI's strict mode refuses is left out where it only narrows the schema; else the schema is not called strict, since a refusal costs a second call."""
+    for given, want in (({"const": True}, {"const": True, "type": "boolean"}), ({**TEXT, "minLength": 1, "maxLength": 2}, TEXT), ({**TEXT, "format": "uri"}, TEXT), ({**TEXT, "format": "email"}, {**TEXT, "format": "email"}),
+                        ({"type": ["object", "null"], "properties": {}}, {"type": ["object", "null"], "properties": {}, "required": [], "additionalProperties": False})):
+        assert strict_of(given) == want, given
+    for given in ({"type": "object", "properties": {"a": TEXT}, "required": ["b"]}, {"type": "object", "properties": {"a": TEXT}, "anyOf": [{**N}]}, {"type": ["array", "null"]}):
+        assert strict_of(given) is None, given
+
+
+def test_references_in_the_strict_form():
+    node = {"type": "object", "properties": {"v": TEXT, "w": TEXT, "next": N}, "required": ["v"]}
+    for defs in ("$defs", "definitions"):
+        ref = {"$ref": "#/%s/N" % defs}
+        one = {**node, "properties": {**node["properties"], "next": ref}}
+        whole_one = {"type": "object", "properties": {"x": ref}, "required": ["x"], defs: {"N": one}}
+        said = {"v": "a", "w": None, "next": {"v": "b", "w": "c", "next": None}}
+        meant = {"v": "a", "next": {"v": "b", "w": "c"}}
+        form, body, reply = form_of("azure/m", whole(json.dumps({"x": said})), schema=whole_one)
+        sent = body["response_format"]["json_schema"]
+        assert sent["strict"] is True and sent["schema"][defs]["N"]["required"] == ["v", "w", "next"], sent
+        assert json.loads(reply["content"]) == {"x": meant}, reply
+        listed = {"type": "array", "items": ref, defs: {"N": one}}
+        form, body, reply = form_of("azure/m", whole(json.dumps({"value": [said]})), schema=listed)
+        sent = body["response_format"]["json_schema"]["schema"]
+        assert list(sent["properties"]["value"]) == ["type", "items"] and sent[defs]["N"]["properties"]["v"] == TEXT, sent
+        assert json.loads(reply["content"]) == [meant], reply
+
+
+def test_a_property_that_may_be_null_keeps_its_null():
+    for x in ({"type": ["string", "null"]}, {"const": None}, {"anyOf": [TEXT, NULL]}):
+        schema = {"type": "object", "properties": {"x": x}}
+        assert json.loads(form_of("azure/m", whole('{"x": null}'), schema=schema)[2]["content"]) == {"x": None}, x
 
 
 def test_a_text_needs_no_schema():

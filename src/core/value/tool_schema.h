@@ -13,8 +13,16 @@
  * properties. */
 pdl_val pdl_tool_schema_whole(pdl_vref schema);
 
-/* Returns the list of tools of a request with whole schemas. A `parameters` that is null is left
- * out. */
+/* Returns the schema, which is a dict, in the form of draft 2020-12. A keyword whose value has no
+ * such form is left out. */
+pdl_val pdl_tool_schema_of_draft(pdl_vref schema);
+
+/* Returns the schema that the reference names: "#", or "#/$defs/NAME" or "#/definitions/NAME".
+ * Borrowed from root; absent for any other reference. */
+pdl_vref pdl_schema_local(pdl_vref root, pdl_vref ref);
+
+/* Returns the list of tools of a request with whole schemas of draft 2020-12. A `parameters` that
+ * is null is left out. */
 pdl_val pdl_tools_whole(pdl_vref tools);
 
 #endif

@@ -29,6 +29,21 @@ static bool describes_arguments(pdl_vref schema) {
     return found;
 }
 
+pdl_vref pdl_schema_local(pdl_vref root, pdl_vref ref) {
+    static const struct {
+        const char *path, *key;
+    } places[] = {{"#/$defs/", "$defs"}, {"#/definitions/", "definitions"}};
+    pdl_str s = pdl_is_str(ref) ? pdl_str_get(ref) : (pdl_str){0};
+    if (pdl_str_is(s, "#")) return root;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        pdl_str path = pdl_str_of(places[i].path);
+        pdl_vref defs = pdl_member(root, places[i].key);
+        if (pdl_str_starts(s, path) && pdl_is_dict(defs))
+            return pdl_dict_gets(defs, pdl_str_sub(s, path.n, s.n));
+    }
+    return pdl_absent();
+}
+
 static bool has_null(pdl_vref schema) {
     bool found = false;
     for (size_t i = 0; pdl_is_dict(schema) && i < pdl_dict_len(schema); i++)
@@ -71,12 +86,18 @@ static pdl_val without_parameters(pdl_vref function) {
     return out;
 }
 
+static pdl_val accepted(pdl_vref schema) {
+    pdl_val whole = pdl_tool_schema_whole(schema), out = pdl_tool_schema_of_draft(whole);
+    pdl_drop(whole);
+    return out;
+}
+
 static pdl_val whole_tool(pdl_vref tool) {
     pdl_vref f = pdl_member(tool, "function"), schema = pdl_member(f, "parameters");
-    if (pdl_is_absent(schema) || is_whole(schema)) return pdl_keep(tool);
+    if (pdl_is_absent(schema)) return pdl_keep(tool);
     pdl_val whole = pdl_is_null(schema)
                         ? without_parameters(f)
-                        : pdl_dict_putz(pdl_keep(f), "parameters", pdl_tool_schema_whole(schema));
+                        : pdl_dict_putz(pdl_keep(f), "parameters", accepted(schema));
     return pdl_dict_putz(pdl_keep(tool), "function", whole);
 }
 

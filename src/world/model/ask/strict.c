@@ -8,6 +8,7 @@
 #include "model/ask/strict.h"
 
 #include "base/limits.h"
+#include "value/tool_schema.h"
 
 #include "base/banned.h"
 
@@ -53,8 +54,14 @@ static bool has(pdl_vref schema, const char *key) {
     return !pdl_is_absent(pdl_dict_getz(schema, key));
 }
 
-static bool has_type(pdl_vref schema, const char *type) {
-    return pdl_is_dict(schema) && pdl_text_is(pdl_dict_getz(schema, "type"), type);
+/* Returns true when the type is this one, or is a list with this one. */
+static bool has_type(pdl_vref schema, const char *name) {
+    if (!pdl_is_dict(schema)) return false;
+    pdl_vref type = pdl_dict_getz(schema, "type");
+    bool found = pdl_text_is(type, name);
+    for (size_t i = 0; pdl_is_list(type) && i < pdl_list_len(type); i++)
+        found = found || pdl_text_is(pdl_list_at(type, i), name);
+    return found;
 }
 
 static bool is_in(pdl_vref list, pdl_vref x) {
@@ -68,12 +75,13 @@ static bool is_in(pdl_vref list, pdl_vref x) {
 static bool takes_null(pdl_vref schema) {
     if (!pdl_is_dict(schema)) return true;
     pdl_vref any = pdl_dict_getz(schema, "anyOf"), values = pdl_dict_getz(schema, "enum"),
-             type = pdl_dict_getz(schema, "type");
+             value = pdl_dict_getz(schema, "const");
     for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++)
         if (has_type(pdl_list_at(any, i), "null")) return true;
     if (pdl_is_list(values)) return is_in(values, pdl_null());
-    if (pdl_is_list(any) || !pdl_is_absent(pdl_dict_getz(schema, "$ref"))) return false;
-    return pdl_is_absent(type) || pdl_text_is(type, "null");
+    if (!pdl_is_absent(value)) return pdl_is_null(value);
+    if (pdl_is_list(any) || has(schema, "$ref")) return false;
+    return !has(schema, "type") || has_type(schema, "null");
 }
 
 /* --- the strict form -------------------------------------------------------------------------- */
@@ -140,6 +148,17 @@ static pdl_val with_type(former *f, pdl_vref schema, pdl_val out) {
     return pdl_is_absent(type) ? out : pdl_dict_putz(out, "type", type);
 }
 
+/* Returns true for a keyword that is left out: it only narrows the schema, and the answer is
+ * checked against the spec anyway. */
+static bool is_narrowing(pdl_vref key, pdl_vref v) {
+    static const char *const lengths[] = {"minLength", "maxLength"};
+    static const char *const formats[] = {"date-time", "time", "date", "duration", "email",
+                                          "hostname",  "ipv4", "ipv6", "uuid"};
+    if (pdl_text_is(key, "format"))
+        return !is_one_of(v, formats, sizeof formats / sizeof formats[0]);
+    return is_one_of(key, lengths, sizeof lengths / sizeof lengths[0]);
+}
+
 /* Returns true when no keyword of this level breaks a rule of the strict form. */
 static bool keeps_rules(pdl_vref schema) {
     for (size_t i = 0; i < pdl_dict_len(schema); i++) {
@@ -160,13 +179,21 @@ static pdl_val or_null(former *f, pdl_val schema) {
     return pdl_dict_putz(pdl_dict_new(1), "anyOf", any);
 }
 
+/* Returns true when every required property is described. */
+static bool are_described(pdl_vref required, pdl_vref props) {
+    for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++)
+        if (pdl_is_absent(pdl_dict_find(props, pdl_list_at(required, i)))) return false;
+    return true;
+}
+
 /* Makes every property required. Takes object, whose properties were converted before. */
 static pdl_val require_all(former *f, pdl_val object) {
     pdl_vref props = pdl_dict_getz(object, "properties"),
              required = pdl_dict_getz(object, "required");
     pdl_vref more = pdl_dict_getz(object, "additionalProperties");
     bool closed = pdl_is_absent(more) || (pdl_is_bool(more) && !pdl_bool_of(more));
-    if (!pdl_is_dict(props) || !closed) {
+    bool described = pdl_is_dict(props) && are_described(required, props);
+    if (!described || !closed || has(object, "anyOf")) {
         f->ok = false;
         return object;
     }
@@ -190,7 +217,7 @@ static pdl_val form(former *f, pdl_vref schema, unsigned depth) {
     for (size_t i = 0; i < pdl_dict_len(schema); i++) {
         pdl_vref k = pdl_dict_key_at(schema, i), v = pdl_dict_val_at(schema, i);
         pdl_val x;
-        if (is_one_of(k, remarks, n_remarks)) continue;
+        if (is_one_of(k, remarks, n_remarks) || is_narrowing(k, v)) continue;
         if (pdl_is_dict(v) && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs") ||
                                pdl_text_is(k, "definitions")))
             x = form_map(f, v, depth + 1);
@@ -203,7 +230,7 @@ static pdl_val form(former *f, pdl_vref schema, unsigned depth) {
         out = pdl_dict_put(out, pdl_keep(k), x);
     }
     out = with_type(f, schema, out);
-    return has_type(schema, "object") ? require_all(f, out) : out;
+    return has_type(out, "object") ? require_all(f, out) : out;
 }
 
 pdl_val pdl_strict_form(pdl_vref schema, bool *nullable) {
@@ -226,9 +253,13 @@ bool pdl_strict_is_form(pdl_vref schema) {
 
 /* --- the way back ----------------------------------------------------------------------------- */
 
-static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth);
+typedef struct undoer {
+    pdl_vref root; /* the schema that references are relative to */
+} undoer;
 
-static pdl_val undo_object(pdl_val v, pdl_vref schema, unsigned depth) {
+static pdl_val undo(const undoer *u, pdl_val v, pdl_vref schema, unsigned depth);
+
+static pdl_val undo_object(const undoer *u, pdl_val v, pdl_vref schema, unsigned depth) {
     pdl_vref props = pdl_dict_getz(schema, "properties"),
              required = pdl_dict_getz(schema, "required");
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
@@ -236,30 +267,40 @@ static pdl_val undo_object(pdl_val v, pdl_vref schema, unsigned depth) {
         pdl_vref k = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
         pdl_vref p = pdl_is_dict(props) ? pdl_dict_find(props, k) : pdl_absent();
         if (pdl_is_null(x) && !pdl_is_absent(p) && !is_in(required, k) && !takes_null(p)) continue;
-        out = pdl_dict_put(out, pdl_keep(k), undo(pdl_keep(x), p, depth));
+        out = pdl_dict_put(out, pdl_keep(k), undo(u, pdl_keep(x), p, depth));
     }
     pdl_drop(v);
     return out;
 }
 
-static pdl_val undo_list(pdl_val v, pdl_vref items, unsigned depth) {
+static pdl_val undo_list(const undoer *u, pdl_val v, pdl_vref items, unsigned depth) {
     pdl_val out = pdl_list_new(pdl_list_len(v));
     for (size_t i = 0; i < pdl_list_len(v); i++)
-        out = pdl_list_push(out, undo(pdl_keep(pdl_list_at(v, i)), items, depth));
+        out = pdl_list_push(out, undo(u, pdl_keep(pdl_list_at(v, i)), items, depth));
     pdl_drop(v);
     return out;
 }
 
+/* Follows a reference; a schema without one is returned as it is. */
+static pdl_vref target_of(const undoer *u, pdl_vref schema) {
+    pdl_vref ref = pdl_is_dict(schema) ? pdl_dict_getz(schema, "$ref") : pdl_absent();
+    return pdl_is_absent(ref) ? schema : pdl_schema_local(u->root, ref);
+}
+
 /* Undoes the strict form in one value. Takes v. When v may fit several schemas, the first that
  * accepts the type of v is used. */
-static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth) {
+static pdl_val undo(const undoer *u, pdl_val v, pdl_vref schema, unsigned depth) {
+    schema = target_of(u, schema);
     if (depth > PDL_MAX_SCHEMA_DEPTH || !pdl_is_dict(schema)) return v;
     pdl_vref any = pdl_dict_getz(schema, "anyOf");
     const char *kind = pdl_is_dict(v) ? "object" : "array";
     for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++)
-        if (has_type(pdl_list_at(any, i), kind)) return undo(v, pdl_list_at(any, i), depth + 1);
-    if (pdl_is_dict(v)) return undo_object(v, schema, depth + 1);
-    return pdl_is_list(v) ? undo_list(v, pdl_dict_getz(schema, "items"), depth + 1) : v;
+        if (has_type(target_of(u, pdl_list_at(any, i)), kind))
+            return undo(u, v, pdl_list_at(any, i), depth + 1);
+    if (pdl_is_dict(v)) return undo_object(u, v, schema, depth + 1);
+    return pdl_is_list(v) ? undo_list(u, v, pdl_dict_getz(schema, "items"), depth + 1) : v;
 }
 
-pdl_val pdl_strict_undo(pdl_val v, pdl_vref schema) { return undo(v, schema, 0); }
+pdl_val pdl_strict_undo(pdl_val v, pdl_vref schema) {
+    return undo(&(undoer){.root = schema}, v, schema, 0);
+}

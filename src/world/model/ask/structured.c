@@ -8,10 +8,18 @@
 #include "base/limits.h"
 #include "model/ask/messages.h"
 #include "model/ask/strict.h"
+#include "model/ask/tool_schemas.h"
 #include "value/json_write.h"
 #include "value/memo.h"
 
+#include <ctype.h>
+
 #include "base/banned.h"
+
+enum {
+    /* the longest name of a property that Anthropic's service takes */
+    MAX_NAME_BYTES = 64
+};
 
 static pdl_val format(pdl_val schema, bool strict) {
     pdl_val js = pdl_dict_putz(pdl_dict_new(3), "name", pdl_textz("schema"));
@@ -61,18 +69,34 @@ pdl_vref pdl_structured_wanted(const pdl_ask *a) {
                                                                                 : pdl_absent();
 }
 
+/* Moves the definitions of a schema to the new root, since references are relative to it. Takes
+ * both. */
+static pdl_val move_definitions(pdl_val root, pdl_val *schema) {
+    static const char *const names[] = {"$defs", "definitions"};
+    for (size_t i = 0; pdl_is_dict(*schema) && i < sizeof names / sizeof names[0]; i++) {
+        pdl_vref defs = pdl_dict_getz(*schema, names[i]);
+        if (pdl_is_absent(defs)) continue;
+        pdl_val key = pdl_textz(names[i]);
+        root = pdl_dict_putz(root, names[i], pdl_keep(defs));
+        *schema = pdl_dict_del(*schema, key);
+        pdl_drop(key);
+    }
+    return root;
+}
+
 pdl_val pdl_structured_wrap(pdl_vref schema) {
-    pdl_val props = pdl_dict_putz(pdl_dict_new(1), "value", pdl_keep(schema));
-    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "type", pdl_textz("object"));
+    pdl_val inner = pdl_keep(schema), out = move_definitions(pdl_dict_new(5), &inner);
+    pdl_val props = pdl_dict_putz(pdl_dict_new(1), "value", inner);
+    out = pdl_dict_putz(out, "type", pdl_textz("object"));
     out = pdl_dict_putz(out, "properties", props);
     out = pdl_dict_putz(out, "required", pdl_list_push(pdl_list_new(1), pdl_textz("value")));
     return pdl_dict_putz(out, "additionalProperties", pdl_bool(false));
 }
 
-/* Returns the schema itself when it describes an object, and otherwise the schema wrapped in an
- * object. Owned. */
+/* Returns the schema itself when it describes an object without a choice at its root, and otherwise
+ * the schema wrapped in an object. Owned. */
 static pdl_val as_object(pdl_ask *a, pdl_vref schema) {
-    a->wrapped = !has_type(schema, "object");
+    a->wrapped = !has_type(schema, "object") || !pdl_tool_schema_has_plain_root(schema);
     return a->wrapped ? pdl_structured_wrap(schema) : pdl_keep(schema);
 }
 
@@ -83,6 +107,38 @@ pdl_val pdl_structured_for_tool(pdl_ask *a) {
     if (pdl_is_absent(schema) || pdl_structured_is_text(schema)) return pdl_absent();
     a->structured = PDL_BY_TOOL;
     return as_object(a, schema);
+}
+
+static bool is_few_name(pdl_vref key) {
+    pdl_str s = pdl_is_str(key) ? pdl_str_get(key) : (pdl_str){0};
+    for (size_t i = 0; i < s.n; i++)
+        if (!s.p[i] || (!isalnum((unsigned char)s.p[i]) && !strchr("_.-", s.p[i]))) return false;
+    return s.n > 0 && s.n <= MAX_NAME_BYTES;
+}
+
+/* is_map: the keys of v are names of properties. */
+static bool has_few_names(pdl_memo *seen, pdl_vref v, bool is_map, unsigned depth) {
+    pdl_vref known;
+    if (depth > PDL_MAX_SCHEMA_DEPTH || (!pdl_is_dict(v) && !pdl_is_list(v))) return true;
+    if (pdl_memo_find(seen, v, is_map, &known)) return true;
+    bool ok = true;
+    for (size_t i = 0; ok && pdl_is_list(v) && i < pdl_list_len(v); i++)
+        ok = has_few_names(seen, pdl_list_at(v, i), false, depth + 1);
+    for (size_t i = 0; ok && pdl_is_dict(v) && i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i);
+        bool map = !is_map && pdl_text_is(key, "properties");
+        ok = (!is_map || is_few_name(key)) &&
+             has_few_names(seen, pdl_dict_val_at(v, i), map, depth + 1);
+    }
+    pdl_memo_put(seen, v, is_map, pdl_absent());
+    return ok;
+}
+
+bool pdl_structured_has_few_names(pdl_vref schema) {
+    pdl_memo seen = {0};
+    bool ok = has_few_names(&seen, schema, false, 0);
+    pdl_memo_fini(&seen);
+    return ok;
 }
 
 /* --- the schema in words ---------------------------------------------------------------------- */

@@ -51,6 +51,8 @@ pdl_val pdl_structured_for_tool(pdl_ask *a);
 /* Returns the schema of an object whose only property, `value`, has the given schema. Services that
  * require an object at the root get this schema. */
 pdl_val pdl_structured_wrap(pdl_vref schema);
+/* Returns true when the names of all properties have 1 to 64 letters, digits and "_.-". */
+bool pdl_structured_has_few_names(pdl_vref schema);
 /* Returns true when any text is valid against this schema, so that it constrains nothing. */
 bool pdl_structured_is_text(pdl_vref schema);
 

@@ -16,8 +16,8 @@
 #include "base/banned.h"
 
 enum {
-    MAX_STEPS = 16,   /* references, or choices inside choices, that are followed */
-    MAX_BRANCHES = 64 /* choices of one schema that are read */
+    MAX_STEPS = 16,     /* references, or choices inside choices, that are followed */
+    MAX_BRANCHES = 1000 /* choices of one schema that are read */
 };
 
 /* The keywords that services refuse at the root. */
@@ -37,28 +37,10 @@ static bool is_in(pdl_vref list, pdl_vref x) {
     return false;
 }
 
-/* Returns the definition that a reference names; absent when it is not one of this schema. */
-static pdl_vref definition(pdl_vref root, pdl_vref ref) {
-    static const char *const places[] = {"$defs", "definitions"};
-    pdl_vref found = pdl_absent();
-    for (size_t i = 0; pdl_is_str(ref) && i < sizeof places / sizeof places[0]; i++) {
-        pdl_val path = pdl_textf("#/%s/", places[i]);
-        pdl_str start = pdl_str_get(path), text = pdl_str_get(ref);
-        if (pdl_str_starts(text, start)) {
-            pdl_val name = pdl_text(pdl_str_sub(text, start.n, text.n));
-            pdl_vref defs = pdl_member(root, places[i]);
-            if (pdl_is_dict(defs)) found = pdl_dict_find(defs, name);
-            pdl_drop(name);
-        }
-        pdl_drop(path);
-    }
-    return found;
-}
-
 /* Returns the schema that a schema with nothing but references leads to. */
 static pdl_vref resolved(pdl_vref root, pdl_vref schema) {
     for (int i = 0; i < MAX_STEPS; i++) {
-        pdl_vref next = definition(root, pdl_member(schema, "$ref"));
+        pdl_vref next = pdl_schema_local(root, pdl_member(schema, "$ref"));
         if (!pdl_is_dict(next)) break;
         schema = next;
     }
@@ -135,11 +117,11 @@ static void add_list(gathered *g, pdl_vref list, bool choice, unsigned depth) {
     if (choice && depth == 0) require_common(g, list);
 }
 
-static bool has_at_root(pdl_vref schema) {
+bool pdl_tool_schema_has_plain_root(pdl_vref schema) {
     bool found = false;
     for (size_t i = 0; at_root[i]; i++)
         found = found || !pdl_is_absent(pdl_member(schema, at_root[i]));
-    return found;
+    return !found;
 }
 
 static pdl_val without_key(pdl_val dict, const char *name) {
@@ -150,7 +132,7 @@ static pdl_val without_key(pdl_val dict, const char *name) {
 
 /* Returns the schema with the arguments of all its parts at the root. Takes schema. */
 static pdl_val flat(pdl_val schema) {
-    if (!has_at_root(schema)) return schema;
+    if (pdl_tool_schema_has_plain_root(schema)) return schema;
     gathered g = {.root = schema, .props = pdl_dict_new(4), .required = pdl_list_new(2)};
     pdl_vref named = resolved(schema, schema);
     add_part(&g, schema, false, 0);

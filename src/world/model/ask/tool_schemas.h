@@ -12,4 +12,7 @@
  * properties at the root (tool_schema.h adds what is missing), and each array gets `items`. */
 pdl_val pdl_tool_schemas(pdl_vref tools);
 
+/* Returns true when the root has no keyword that services refuse there. */
+bool pdl_tool_schema_has_plain_root(pdl_vref schema);
+
 #endif

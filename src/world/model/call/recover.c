@@ -89,6 +89,15 @@ static bool was_sent(pdl_call_state failed) {
            failed == PDL_CALL_READING;
 }
 
+static bool says(const pdl_fault *f, const char *word) {
+    return pdl_str_find(pdl_buf_str(&f->msg), pdl_str_of(word), 0) != PDL_NOT_FOUND;
+}
+
+/* Returns true when the tool that represents the schema is the only one. */
+static bool is_only_tool(const pdl_call *c) {
+    return c->ask.forced_tool && pdl_is_absent(pdl_dict_getz(c->ask.params, "tools"));
+}
+
 /* Returns true when the service does not know the field of the schema, or does not take it beside
  * tools (Gemini); the call is then sent without the field (spec providers 15.2). */
 static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
@@ -96,10 +105,9 @@ static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
                                         "response mime type", "format",      "response_mime_type",
                                         "response_schema"};
     if (!c->ask.structured || c->ask.no_schema || f->status != 400) return false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (pdl_str_find(pdl_buf_str(&f->msg), pdl_str_of(names[i]), 0) != PDL_NOT_FOUND)
-            return true;
-    return false;
+    bool found = is_only_tool(c) && (says(f, "input_schema") || says(f, "inputSchema"));
+    for (size_t i = 0; !found && i < sizeof names / sizeof names[0]; i++) found = says(f, names[i]);
+    return found;
 }
 
 /* Returns true when a new token may help, since a service may withdraw a cached token early. An

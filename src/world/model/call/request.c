@@ -121,8 +121,10 @@ static void fill_ask(pdl_call *c, bool plain) {
  * program that mentions JSON already stays unchanged. */
 static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;
-    bool in_words =
-        a->no_schema || a->provider->dialect->by_prompt || a->provider->quirks & PDL_Q_JSON_OBJECT;
+    const pdl_dialect *dialect = a->provider->dialect;
+    if (dialect->few_names && pdl_is_dict(a->schema) && !pdl_structured_has_few_names(a->schema))
+        a->no_schema = true;
+    bool in_words = a->no_schema || dialect->by_prompt || a->provider->quirks & PDL_Q_JSON_OBJECT;
     if (!in_words || a->plain || !pdl_is_dict(a->schema) || pdl_structured_is_text(a->schema))
         return;
     if (pdl_structured_is_own(a)) return;

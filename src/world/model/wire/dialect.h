@@ -121,6 +121,8 @@ typedef struct pdl_mark_form {
  *               Error: auth.
  *   `by_prompt` is true when no field of the request constrains the answer, so that a schema is
  *               requested in words.
+ *   `few_names` is true when the service takes only names of properties with letters, digits and
+ *               "_.-" in a schema; any other schema is requested in words.
  *   `embedder`  is NULL when the service embeds no texts.
  *   `pending`   returns true when the reply is an unfinished job, and fills job. NULL: replies are
  *               never jobs.
@@ -131,6 +133,7 @@ struct pdl_dialect {
     pdl_framing framing;
     unsigned media; /* PDL_MEDIA_...; any other content in a message is an error */
     bool by_prompt;
+    bool few_names;
     bool resign; /* credentials expire quickly, so a retry needs new credentials */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err);

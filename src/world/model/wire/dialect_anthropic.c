@@ -460,6 +460,7 @@ static const pdl_mark_form marks = {.key = "cache_control", .type = "ephemeral"}
 
 const pdl_dialect pdl_dialect_anthropic = {.name = "anthropic",
                                            .media = PDL_MEDIA_ANY & ~(unsigned)PDL_MEDIA_AUDIO,
+                                           .few_names = true,
                                            .write = write,
                                            .read = read,
                                            .event = event,

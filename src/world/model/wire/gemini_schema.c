@@ -71,15 +71,26 @@ static bool fits(pdl_memo *seen, value_form form, pdl_vref v, unsigned depth) {
     return false;
 }
 
+/* Returns true when every required property is described. */
+static bool are_described(pdl_vref required, pdl_vref properties) {
+    bool ok = true;
+    for (size_t i = 0; ok && pdl_is_list(required) && i < pdl_list_len(required); i++)
+        ok = pdl_is_dict(properties) &&
+             !pdl_is_absent(pdl_dict_find(properties, pdl_list_at(required, i)));
+    return ok;
+}
+
 /* Returns true when the keywords of one level go together: there is a type or a choice, not both,
- * a list says what is in it, and only an object has properties. */
+ * a list says what is in it, and only an object has properties, which are all that it requires. */
 static bool is_consistent(pdl_vref schema) {
     pdl_vref type = pdl_dict_getz(schema, "type");
     bool typed = pdl_is_str(type), choice = !pdl_is_absent(pdl_dict_getz(schema, "anyOf"));
-    bool object = !pdl_is_absent(pdl_dict_getz(schema, "properties")) ||
-                  !pdl_is_absent(pdl_dict_getz(schema, "required"));
+    pdl_vref props = pdl_dict_getz(schema, "properties"),
+             required = pdl_dict_getz(schema, "required");
+    bool object = !pdl_is_absent(props) || !pdl_is_absent(required);
     if (typed == choice) return false;
     if (pdl_text_is(type, "array") && pdl_is_absent(pdl_dict_getz(schema, "items"))) return false;
+    if (!are_described(required, props)) return false;
     return !object || pdl_text_is(type, "object");
 }
 
