@@ -40,6 +40,11 @@ ASKED = {
         "organization", "api_key", "token", "project_id", "space_id", "aws_region_name", "aws_access_key_id", "vertex_project", "vertex_location", "vertex_credentials")},
     "the account of a fallback": (model(fallbacks=[{"model": "openai/n", "api_key": "${ w }"}]), "headers of sink model"),
     "the account of embeddings": ({"data": "${ stdlib.embed('openai/m', ['a'], parameters={'organization': w}) }"}, "headers of sink embed"),
+    **{"an address that the service calls, %d" % i: (model(**given), "address of sink url") for i, given in enumerate((
+        {"tools": [{"type": "mcp", "server_label": "x", "server_url": "https://${ w }"}]}, {"extra_body": {"tools": [{"type": "mcp", "server_url": "https://${ w }/mcp"}]}},
+        {"extra_body": {"mcp_servers": [{"type": "url", "url": "https://${ w }"}]}}, {"extra_body": {"data_sources": [{"type": "azure_search", "parameters": {"endpoint": "https://${ w }"}}]}},
+        {"extra_body": {"webhook": "https://${ w }"}}, {"extra_body": {"callbackUrl": "https://${ w }"}}, {"extra_body": "${ {'callback_url': 'https://' ~ w} }"},
+        {"fallbacks": [{"model": "openai/n", "extra_body": {"webhook_uri": "https://${ w }"}}]}))},
     "a file outside": ({"read": "../${ w }"}, "path of sink read"), "an absolute path": ({"read": "/etc/${ w }"}, "path of sink read"), "a link that leads out": ({"read": "out/${ w }"}, "path of sink read"),
     "a path that is up and down": ({"read": "./${ '../' * 9 }etc/${ w }"}, "path of sink read"), "a whole path": ({"read": "${ '/etc/' ~ w }"}, "path of sink read"),
 }
@@ -48,6 +53,8 @@ FREE = {
     "a bounded name": {"defs": {"k": {"data": "${ w }", "spec": {"enum": ["hosts", "b"]}}}, **model("${ {'hosts': 'openai/m'}[k] }")},
     "a file beside": {"text": ["RAN ", {"read": "./${ w }"}]}, "a file below": {"text": ["RAN ", {"read": "sub/${ w }"}]}, "a file outside by the user": {"text": ["RAN ", {"read": "../${ u }"}]},
     "a file outside by the author": {"text": ["RAN ", {"read": "../hosts"}]}, "a parameter": model(temperature="${ w | length }"), "the account by the user": model(organization="${ u }", api_key="${ u }"), "the body": model(extra_body={"note": "${ w }"}),
+    "an address that the service calls, by the author": model(tools=[{"type": "mcp", "server_label": "${ w }", "server_url": "https://a.example"}]),
+    "an address that the service calls, by the user": model(extra_body={"webhook": "https://${ u }"}), "no address": model(metadata={"source_url": "${ w }"}),
     "the body chooses, by the author": model(extra_body={"models": ["openai/n"], "provider": {"order": ["a"]}, "note": "${ w }"}),
     "the body chooses, by the user": model(extra_body={"models": ["${ u }"], "provider": {"order": ["${ u }"]}}), "a member of that name deeper": model(extra_body={"metadata": {"route": "${ w }"}}),
     "the body chooses, bounded": {"defs": {"k": {"data": "${ w }", "spec": {"enum": ["hosts", "b"]}}}, **model(extra_body={"models": ["${ k }"]})},

@@ -2,7 +2,7 @@
  *
  * The URLs of a model are in its parameters, in the parameters of its fallbacks, and in a
  * processor. Messages are sent to each of these URLs, perhaps with a key, so policies and sandboxes
- * have to see all of them.
+ * have to see all of them. The service itself sends to some of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,9 +18,26 @@ typedef struct address_search {
     void *user;
 } address_search;
 
-static bool is_address(pdl_vref key) {
+/* Returns true for the name of a member that a service may take for an address: it then sends there
+ * itself (server_url of an MCP tool, the endpoint of a data source, a webhook). Upper and lower
+ * case do not matter. */
+static bool may_name_address(pdl_str name) {
+    static const char *const ends[] = {"url", "uri", "endpoint", "webhook"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        pdl_str end = pdl_str_of(ends[i]);
+        if (name.n >= end.n && pdl_str_eq_nocase(pdl_str_sub(name, name.n - end.n, name.n), end))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true when the member with this key and value is an address. */
+static bool is_address(pdl_vref key, pdl_str value) {
     static const char *const names[] = {"api_base", "base_url", "url", "openai_base_url"};
-    return pdl_is_str(key) && PDL_STR_IN(pdl_str_get(key), names);
+    if (!pdl_is_str(key)) return false;
+    if (PDL_STR_IN(pdl_str_get(key), names)) return true;
+    return pdl_str_find(value, PDL_STR("://"), 0) != PDL_NOT_FOUND &&
+           may_name_address(pdl_str_get(key));
 }
 
 static bool search(const address_search *s, pdl_vref v, pdl_label outer, unsigned depth) {
@@ -32,7 +49,7 @@ static bool search(const address_search *s, pdl_vref v, pdl_label outer, unsigne
     for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : 0; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
         pdl_label with_key = inner | pdl_label_of(key);
-        if (pdl_is_str(x) && is_address(key)) {
+        if (pdl_is_str(x) && is_address(key, pdl_str_get(x))) {
             if (!s->fn(s->user, x, with_key | pdl_label_of(x))) return false;
         } else if (!search(s, x, with_key, depth + 1)) {
             return false;
