@@ -51,6 +51,9 @@ typedef struct pdl_lsp_options {
 pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options);
 void pdl_lsp_free(pdl_lsp *s); /* s may be NULL */
 
+/* Returns the number of the client's process, as `initialize` gave it; 0 when it gave none. */
+int64_t pdl_lsp_client(const pdl_lsp *s);
+
 /* Receives one message of the client, which may have any content. A request is answered later, by
  * pdl_lsp_step, so that a cancellation can remove it before it is answered. */
 void pdl_lsp_receive(pdl_lsp *s, pdl_str message);

@@ -73,6 +73,7 @@ struct pdl_lsp {
     PDL_VEC(lsp_doc *) to_index; /* files that have to be read */
     size_t n_indexed, n_found;   /* counts for the report of progress */
     bool is_reporting;
+    int64_t client;            /* number of the client's process; 0 when it was not given */
     int64_t next_id;           /* id of our next request */
     uint64_t revision;         /* revision of all files */
     pdl_check_library library; /* used by all checks */
@@ -138,6 +139,8 @@ void pdl_lsp_docs_free(pdl_lsp *s);
 /* Stores the path of a file address; returns false for another kind of address. */
 bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path);
 
+/* Refuses a request about a document that is not open. Returns absent. */
+pdl_val pdl_lsp_not_open(pdl_lsp *s, pdl_str uri);
 /* Returns the document of params.textDocument, loaded. Returns NULL after letting the request
  * fail. */
 lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params);

@@ -588,8 +588,7 @@ static void complete(lsp_completer *c) {
 pdl_val pdl_lsp_on_completion(pdl_lsp *s, pdl_vref params) {
     pdl_str uri = pdl_member_str(pdl_member(params, "textDocument"), "uri");
     lsp_doc *d = pdl_lsp_doc_of_uri(s, uri);
-    if (!d || !d->open)
-        return pdl_lsp_fail(s, LSP_INVALID_PARAMS, "the document %.*s is not open", PDL_FMT(uri));
+    if (!d || !d->open) return pdl_lsp_not_open(s, uri);
     lsp_completer c = {.s = s, .d = d, .items = pdl_list_new(64), .scratch = pdl_arena_make()};
     c.off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_member(params, "position")));
     complete(&c);

@@ -165,11 +165,17 @@ void pdl_lsp_docs_free(pdl_lsp *s) {
 
 /* --- documents of requests -------------------------------------------------------------------- */
 
+pdl_val pdl_lsp_not_open(pdl_lsp *s, pdl_str uri) {
+    return uri.n
+               ? pdl_lsp_fail(s, LSP_INVALID_PARAMS, "the document %.*s is not open", PDL_FMT(uri))
+               : pdl_lsp_fail(s, LSP_INVALID_PARAMS, "textDocument.uri is missing");
+}
+
 lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params) {
     pdl_str uri = pdl_member_str(pdl_member(params, "textDocument"), "uri");
     lsp_doc *d = pdl_lsp_doc_of_uri(s, uri);
     if (d && pdl_lsp_doc_load(s, d)) return d;
-    pdl_lsp_fail(s, LSP_INVALID_PARAMS, "the document %.*s is not open", PDL_FMT(uri));
+    (void)pdl_lsp_not_open(s, uri);
     return NULL;
 }
 

@@ -183,6 +183,7 @@ static pdl_val on_initialize(pdl_lsp *s, pdl_vref params) {
     for (size_t i = 0; pdl_is_list(folders) && i < pdl_list_len(folders); i++)
         add_root(s, pdl_member_str(pdl_list_at(folders, i), "uri"));
     if (!pdl_is_list(folders)) add_root(s, pdl_member_str(params, "rootUri"));
+    s->client = pdl_member_int(params, "processId", 0);
     s->state = LSP_READY;
     pdl_val info = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("pdl"));
     info = pdl_dict_putz(info, "version", pdl_textz(PDL_VERSION));
@@ -211,6 +212,8 @@ static pdl_val on_shutdown(pdl_lsp *s, pdl_vref params) {
     s->state = LSP_SHUT;
     return pdl_null();
 }
+
+int64_t pdl_lsp_client(const pdl_lsp *s) { return s->client; }
 
 bool pdl_lsp_is_over(const pdl_lsp *s, int *code) {
     *code = s->failure.code;

@@ -8,7 +8,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "io/file.h"
@@ -17,7 +19,7 @@
 
 #include "base/banned.h"
 
-enum { QUIET_MS = 15, CHUNK = 65536, MAX_MESSAGE = 256 << 20, MAX_READS = 64 };
+enum { QUIET_MS = 15, CHUNK = 65536, MAX_MESSAGE = 256 << 20, MAX_READS = 64, CLIENT_MS = 2000 };
 
 typedef struct stdio_server {
     pdl_lsp *s;
@@ -25,6 +27,7 @@ typedef struct stdio_server {
     pdl_frame in;
     pdl_buf out;
     bool failed, ended; /* writing has failed; the input has ended */
+    bool has_seen;      /* the process of the client was there */
 } stdio_server;
 
 static void send(void *user, pdl_str message) {
@@ -69,6 +72,22 @@ static void read_some(stdio_server *o) {
     pdl_err_fini(&err);
 }
 
+/* Returns true when the process of the client has ended. Other processes may still hold the other
+ * end of the input open. A process that never was there is one of another machine or container. */
+static bool is_alone(stdio_server *o) {
+    int64_t client = pdl_lsp_client(o->s);
+    if (client <= 0 || client > INT_MAX) return false;
+    bool is_there = kill((pid_t)client, 0) == 0 || errno != ESRCH;
+    bool was_there = o->has_seen;
+    o->has_seen = o->has_seen || is_there;
+    return was_there && !is_there;
+}
+
+/* Waits for input, and looks now and then whether the client is still there. */
+static void await_input(stdio_server *o) {
+    while (!o->ended && !is_ready(o->has_seen ? CLIENT_MS : -1)) o->ended = is_alone(o);
+}
+
 int pdl_lsp_serve(const pdl_lsp_options *options) {
     stdio_server o = {.opt = *options,
                       .in = {.kind = PDL_FRAME_CONTENT, .max_message = MAX_MESSAGE}};
@@ -83,7 +102,8 @@ int pdl_lsp_serve(const pdl_lsp_options *options) {
         if (pdl_lsp_step(o.s)) continue;
         if (o.ended) break;
         if (is_ready(QUIET_MS) || pdl_lsp_work(o.s)) continue;
-        is_ready(-1);
+        o.ended = is_alone(&o);
+        await_input(&o);
     }
     if (!pdl_lsp_is_over(o.s, &code)) code = 1;
     pdl_lsp_free(o.s);
