@@ -121,3 +121,25 @@ def test_dotenv(pdl, folder, name, write, want):
     p = subprocess.run([pdl, "doctor"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, env=env, check=False)
     t.join()
     check(name, want in p.stdout + p.stderr, (p.stdout + p.stderr)[:2000])
+
+
+READ_BY_NONE = ["h.pdl", "-t - h.pdl", "batch h.pdl -i rows.jsonl", "batch h.pdl -i rows.jsonl -o -", "batch h.pdl -i rows.jsonl --format csv",
+                "batch h.pdl -i rows.jsonl -o /dev/null --format jsonl --report -", "batch h.pdl -i rows.jsonl -o /dev/null --format jsonl --json",
+                "eval h.pdl -i rows.jsonl --expect e", "eval h.pdl -i rows.jsonl --expect e --json", "eval h.pdl -i rows.jsonl --expect e --junit -",
+                "eval h.pdl -i rows.jsonl --expect e -o -", "test h.pdl", "test --json h.pdl", "test --junit - h.pdl", "infer h.pdl -n 2", "view t.json --md -",
+                "view t.json --html -", "view t.json --text -", "runs --json", "explain h.pdl", "schema", "help retry", "docs model", "policy show careful",
+                "check --json w.pdl", "--version", "--help"]
+
+
+@pytest.mark.parametrize("command", READ_BY_NONE)
+def test_no_reader(pdl, folder, command):
+    """The reader of standard output has gone before anything is written: every command says nothing of it and ends with 141."""
+    for name, text in {"h.pdl": "text: hi\n", "w.pdl": "text: ${ nope }\n", "rows.jsonl": '{"e": "hi"}\n', "h.test.yaml": "tests: [{name: t, expect: {output: hi}}]\n"}.items():
+        (folder / name).write_text(text)
+    call = {"cwd": folder, "stdin": subprocess.DEVNULL, "env": {**os.environ, "PDL_RUNS": str(folder / "runs")}, "timeout": SECONDS, "text": True, "check": False}
+    subprocess.run([pdl, "-t", "t.json", "h.pdl"], capture_output=True, **call)
+    reader, writer = os.pipe()
+    os.close(reader)
+    p = subprocess.run([pdl, *command.split()], stdout=writer, stderr=subprocess.PIPE, **call)
+    os.close(writer)
+    check(command, p.returncode == 141 and "Broken pipe: 'standard output'" not in p.stderr and "error" not in p.stderr, "exit status %s: %s" % (p.returncode, p.stderr))

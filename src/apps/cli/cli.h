@@ -204,6 +204,11 @@ pdl_str pdl_cli_sandbox_profile(const arguments *a);
  * standard output and flushes. It returns the exit code: 0, or 141 when the reader has closed the
  * output, or 1 after another failure, which a message reports. */
 int pdl_cli_put_stdout(pdl_str text);
+/* Returns true for the error of a write to standard output whose reader has closed it. No message
+ * reports this. */
+bool pdl_cli_is_cut(const pdl_err *err);
+/* Returns the exit code of the process: 141 in place of 1 when such a write has failed. */
+int pdl_cli_exit_code(int code);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* Prints a line that contains no secrets. */
 PDL_PRINTF(1, 2) void pdl_cli_note(const char *fmt, ...);

@@ -166,5 +166,5 @@ int main(int argc, char **argv) {
                                 : run_command(&a);
     pdl_cli_arguments_fini(&a);
     if (renamed) pdl_free(argv);
-    return code;
+    return pdl_cli_exit_code(code);
 }

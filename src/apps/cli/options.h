@@ -111,6 +111,14 @@ void pdl_cli_written_files(const arguments *a, pdl_cli_names *out);
 /* Adds the names of the files that options read, which confined code must not change. Some of the
  * names may be no files. The names are owned. */
 void pdl_cli_input_files(const arguments *a, pdl_cli_names *out);
+/* standard_streams.c. Returns the value of an option. Where the value is `-` and its reader or
+ * writer knows only names of files, returns /dev/stdin or /dev/stdout. */
+pdl_str pdl_cli_stream_of(opt_id id, pdl_str value);
+/* standard_streams.c. Returns true for `--output -` of a command that prints its result anyway. */
+bool pdl_cli_is_default_output(const arguments *a, opt_id id, pdl_str value);
+/* standard_streams.c. Checks that at most one argument is read from standard input. Returns like
+ * pdl_cli_arguments_read. */
+bool pdl_cli_reads_stdin_once(const arguments *a, char **message);
 /* host_option.c. Returns the address of --host without the brackets that an address of IPv6 may
  * have; 127.0.0.1 when it is absent. */
 pdl_str pdl_cli_host(const arguments *a);

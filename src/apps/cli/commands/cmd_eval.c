@@ -238,7 +238,7 @@ int pdl_cli_cmd_eval(const arguments *a) {
     e.o.judge = a->value[OPT_judge];
     e.o.metric = a->given[OPT_metric] ? a->value[OPT_metric] : PDL_STR("exact");
     e.o.output = pdl_cli_written(a->value[OPT_output]);
-    e.o.junit = pdl_cli_written(a->value[OPT_junit]);
+    e.o.junit = a->value[OPT_junit];
     e.o.types = a->given[OPT_types];
     e.o.tick_ms = pdl_cli_rows_line_init(&e.line, a);
     e.o.tick = e.o.tick_ms ? on_tick : NULL;

@@ -65,11 +65,12 @@ int pdl_cli_cmd_new(const arguments *a) {
     int code = write_program(pdl_buf_z(&path), find(form));
     if (!code) {
         pdl_buf report = PDL_BUF;
-        const char *quote = pdl_byte_in(' ', pdl_buf_str(&path)) ? "'" : "";
+        const char *quote = pdl_byte_in(' ', pdl_buf_str(&path)) ? "'" : "",
+                   *here = path.p[0] == '-' ? "./" : "";
         pdl_buf_putf(&report,
-                     "%s is written. Run it with `pdl %s%s%s`; `pdl mock` serves a model that "
+                     "%s is written. Run it with `pdl %s%s%s%s`; `pdl mock` serves a model that "
                      "costs nothing.\n",
-                     pdl_buf_z(&path), quote, pdl_buf_z(&path), quote);
+                     pdl_buf_z(&path), quote, here, pdl_buf_z(&path), quote);
         code = pdl_cli_put_stdout(pdl_buf_str(&report));
         pdl_buf_fini(&report);
     }

@@ -114,9 +114,7 @@ static int write_junit(const arguments *a, const tester *t) {
     pdl_err err = {0};
     if (!a->given[OPT_junit]) return 0;
     if (pdl_junit_write(&t->junit, PDL_STR("pdl test"), a->value[OPT_junit], &err)) return 0;
-    pdl_cli_print_option_error(a, &err, NULL);
-    pdl_err_fini(&err);
-    return 2;
+    return pdl_cli_fail_option(a, &err, NULL);
 }
 
 static int put_end(const tester *t) {

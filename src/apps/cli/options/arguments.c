@@ -59,6 +59,8 @@ static bool take(arguments *a, const option *o, pdl_str value, char **message) {
     }
     if (value.p && o->choices && !is_choice(o->choices, value))
         return wrong_choice(o, value, message);
+    if (pdl_cli_is_default_output(a, o->id, value)) return true;
+    value = pdl_cli_stream_of(o->id, value);
     a->given[o->id] = true;
     a->value[o->id] = value;
     if (value.p) *pdl_vec_push(&a->values) = (struct given_value){o->id, value};

@@ -133,12 +133,25 @@ static void put_is_folder(pdl_str name, pdl_buf *out) {
     pdl_buf_putf(out, "'%.*s' is a folder, not a file", PDL_FMT(name));
 }
 
+/* Returns true when the file of an option can be no standard stream: a database, a program that is
+ * read again, or a command that is made executable. */
+static bool has_no_stream(const arguments *a, opt_id id) {
+    static const opt_id files[] = {OPT_record,  OPT_replay,   OPT_cache,      OPT_judge,
+                                   OPT_against, OPT_view_run, OPT_runs_check, OPT_command};
+    return is_one_of(id, files, sizeof files / sizeof *files) ||
+           (id == OPT_output && a->command->run == pdl_cli_cmd_pack);
+}
+
 /* Appends the problem with the file that a value names. Appends nothing when the file has no
  * problem. */
 static void put_fault(const arguments *a, opt_id id, pdl_str value, pdl_buf *out) {
     bool writes = is_one_of(id, writing, sizeof writing / sizeof *writing);
     pdl_str file = value.n ? file_in(a, id, value) : (pdl_str){0}, named = writes ? value : file;
-    if (pdl_str_is(named, "-") || !named.n) return;
+    bool is_standard = pdl_str_is(named, "-");
+    if (!named.n) return;
+    if (is_standard && has_no_stream(a, id))
+        pdl_buf_putf(out, "'-' is no file here; the name of a file that is so called is ./-");
+    if (is_standard) return;
     if (file.n && pdl_file_kind_named(file) == PDL_FILE_NONE)
         pdl_buf_putf(out, "there is no %s '%.*s'", writes ? "folder" : "file", PDL_FMT(file));
     else if (pdl_file_kind_named(named) == PDL_FILE_DIR)
@@ -223,5 +236,6 @@ bool pdl_cli_finds_files(const arguments *a, char **message) {
             return false;
         }
     }
-    return has_journals(a, message) && has_databases(a, message) && has_options(a, message);
+    return pdl_cli_reads_stdin_once(a, message) && has_journals(a, message) &&
+           has_databases(a, message) && has_options(a, message);
 }

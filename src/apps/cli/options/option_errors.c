@@ -76,6 +76,7 @@ static const option *option_of_error(const arguments *a, pdl_str text,
 }
 
 void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pdl_session *s) {
+    if (!err->loc.src && pdl_cli_is_cut(err)) return;
     pdl_str text = pdl_str_of(err->msg);
     const option *o = option_of_error(a, text, has_quoted);
     if (!o) o = option_of_error(a, text, has_word);

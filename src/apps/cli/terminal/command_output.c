@@ -5,8 +5,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/termsafe.h"
 #include "cli/cli.h"
@@ -14,11 +16,25 @@
 
 #include "base/banned.h"
 
+static bool was_cut; /* a write has failed because the reader of standard output went away */
+
 int pdl_cli_write_failed(int e) {
+    was_cut = was_cut || e == EPIPE;
     if (e == EPIPE) return 141;
     pdl_cli_note("pdl: error: cannot write to standard output: %s", strerror(e));
     return 1;
 }
+
+bool pdl_cli_is_cut(const pdl_err *err) {
+    struct pollfd p = {.fd = STDOUT_FILENO};
+    pdl_str class = pdl_str_of(err->py_class ? err->py_class : "");
+    bool is_cut = pdl_str_starts(class, PDL_STR("BrokenPipeError")) && poll(&p, 1, 0) == 1 &&
+                  (p.revents & POLLERR) != 0;
+    was_cut = was_cut || is_cut;
+    return is_cut;
+}
+
+int pdl_cli_exit_code(int code) { return code == 1 && was_cut ? 141 : code; }
 
 int pdl_cli_put_stdout(pdl_str text) {
     bool ok = pdl_write_termsafe(stdout, text);
@@ -69,6 +85,7 @@ static bool needs_prefix(const pdl_err *err) {
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s) {
     pdl_buf b = PDL_BUF;
     pdl_err instead = {0};
+    if (!err->loc.src && pdl_cli_is_cut(err)) return;
     if (needs_prefix(err)) PDL_PUT(&b, "pdl: error: ");
     bool hides = s && pdl_session_hides_error(s, err, &instead);
     pdl_err_print(hides ? &instead : err, true, &b);
