@@ -84,3 +84,15 @@ def test_what_may_go_on(pdl, folder, policy):
     for name, block in FREE.items():
         out, err = run(pdl, own, {"defs": DEFS, "text": [block]}, "-d", "u=hosts", policy=policy, files={"mail": "hosts"})
         check(f"{name}: {policy}", "RAN" in out and "refuses" not in err, out, err)
+
+
+ODD = ("http:/127.0.0.1:7/?://x.example.org", "HTTP:/127.0.0.1:7/://x.example.org", "127.0.0.1:7/://x.example.org", "127.0.0.1:7?://x.example.org", "http://127.0.0.1:7\\@x.example.org/")
+
+
+def test_hosts_with_two_readings(pdl, folder):
+    """A rule for hosts judges the host to which the request goes: an address in which others read another host is no address."""
+    hosts = {"rules": [{"sink": "url", "argument": "host", "matches": "*.example.org"}, {"sink": "url", "allow": []}], "otherwise": "allow"}
+    for address in ODD:
+        block = {"model": "openai/m", "input": "q", "parameters": {"api_base": "${ w }", "num_retries": 0, "api_key": "k"}}
+        out, err = run(pdl, folder, {"defs": DEFS, "text": [block]}, policy=hosts, files={"mail": address})
+        check(address, "refuses" in err or "illegal format" in err, out, err)

@@ -125,6 +125,10 @@ BLOCKS = (
      ["does not let it reach http://127.0.0.1:9"], []),
     ("an address that is granted", ["--sandbox=net.yaml"],
      program("model: openai/x\ninput: hi\nparameters: {api_base: 'http://127.0.0.1:9/v1', api_key: a, num_retries: 0}"), ["no: "], ["does not let"]),
+    *((f"an address that only seems to be granted, {address}", ["--sandbox=net.yaml"],
+       program(f"model: openai/x\ninput: hi\nparameters: {{api_base: '{address}', api_key: a, num_retries: 0}}"), ["illegal format"], ["onnect"])
+      for address in ("http:/127.0.0.1:7/://127.0.0.1:9/v1", "HTTP:/127.0.0.1:7/://127.0.0.1:9", "127.0.0.1:7/://127.0.0.1:9/v1", "127.0.0.1:7?://127.0.0.1:9/v1",
+                      "http://127.0.0.1:9\\\\@127.0.0.1:7/v1")),
     ("a function of the program that reads", ["--sandbox"], {"defs": READ_IT, "text": [python(ASK % "readit(p='../home/s.txt')")]},
      ["does not let it read"], ["secret"]),
     ("a function that reads what code may", ["--sandbox"], {"defs": READ_IT, "text": [python(ASK % "readit(p='beside.txt')")]}, ["beside"], ["no: "]),

@@ -103,6 +103,20 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     }
 }
 
+/* Returns false for a URL that libcurl reads in another way than those who have judged its host:
+ * libcurl takes the host of "http:/a/://b" to be "a", and that of "http://a\\@b" to be "b". */
+static bool has_one_reading(const char *url) {
+    pdl_str s = pdl_str_of(url), tls = PDL_STR("https://"), plain = PDL_STR("http://");
+    size_t at = pdl_str_find(s, PDL_STR("://"), 0);
+    const char *authority = at == PDL_NOT_FOUND ? url : url + at + 3;
+    if (memchr(authority, '\\', strcspn(authority, "/?#"))) return false;
+    if (at != PDL_NOT_FOUND)
+        return pdl_str_eq_nocase(pdl_str_sub(s, 0, plain.n), plain) ||
+               pdl_str_eq_nocase(pdl_str_sub(s, 0, tls.n), tls);
+    size_t slash = pdl_str_find(s, PDL_STR("/"), 0);
+    return slash == PDL_NOT_FOUND || slash == 0 || s.p[slash - 1] != ':';
+}
+
 /* Returns the parts of a URL, or NULL when libcurl itself has to read it, for example because it is
  * malformed. The parts of the last URL are kept, since most requests go to one URL and libcurl
  * spends a sixth of its time on reading it. While other transfers are open the parts are not
@@ -110,7 +124,7 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
  * read URLs. */
 static CURLU *read_address(pdl_http *h, const char *url) {
     if (h->address && strcmp(h->address, url) == 0) return h->parts;
-    if (h->open > 1) return NULL;
+    if (h->open > 1 || !has_one_reading(url)) return NULL;
     h->curl.url_cleanup(h->parts);
     pdl_free(h->address);
     h->address = NULL;
@@ -127,7 +141,8 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     const pdl_curl *c = &h->curl;
     CURL *e = t->easy;
     bool tls = has_tls(r->url);
-    c->easy_setopt(e, CURLOPT_URL, r->url);
+    /* an empty URL fails as a malformed one */
+    c->easy_setopt(e, CURLOPT_URL, has_one_reading(r->url) ? r->url : "");
     c->easy_setopt(e, CURLOPT_PRIVATE, (char *)t);
     c->easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
     c->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
