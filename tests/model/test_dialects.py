@@ -186,6 +186,8 @@ def test_the_same_everywhere_else():
         more = {"watsonx/m": {"token": "t", "space_id": "sp"}, "azure_ai/m": {"api_version": "2024-01-01"}, "azure/m": {"api_version": "v1"}}.get(model, {})
         got, body, reply = asked(model, CHAT, messages=ALL, base=base, **more)
         sent = [{k: v for k, v in m.items() if not k.startswith("thought") and k != "thinking_blocks"} for m in ALL]
+        now = {**CALLS[1], "function": {"name": "now", "arguments": "{}"}}
+        sent = [{**m, "tool_calls": [CALLS[0], now, CALLS[2]]} if "tool_calls" in m else m for m in sent]
         same((got, body["messages"], reply["content"]), (path, sent, "hi"), model)
 
 

@@ -157,6 +157,16 @@ def test_indexes_and_vectors():
         assert ("reply" in end) == good, (a, b, end)
 
 
+def test_vectors_of_llama_cpp():
+    """Its own form, which it has at an address without /v1: a list, with a list of vectors for each text."""
+    for said, good in (([{"index": 1, "embedding": [[2.0]]}, {"index": 0, "embedding": [[1.0]]}], True), ([{"index": 0, "embedding": [[1.0], [3.0]]}, {"index": 1, "embedding": [[2.0]]}], False)):
+        end = embed(Wire([head("application/json"), json.dumps(said).encode()]), ["a", "b"])[-1]
+        if good:
+            assert end["reply"]["embeddings"] == [[1.0], [2.0]], end
+        else:
+            error_of(end, "protocol", 200)
+
+
 def test_a_failure_names_the_line_of_the_program(pdl, folder):
     """The vectors are awaited after the function of the library has returned."""
     (folder / "p.pdl").write_text("text:\n- def: e\n  call: ${ stdlib.embed }\n  args: {model: openai/e, input: [a], parameters: {api_base: 'http://127.0.0.1:9', api_key: k, max_retries: 0}}\n"

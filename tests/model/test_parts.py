@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ..checks import check, same
-from .peers import AWS, PEERS, Anthropic, Bedrock, OpenAI, Table, block, run, stream
+from .peers import AWS, PEERS, Anthropic, Bedrock, Gemini, OpenAI, Table, block, run, stream
 
 OPEN = OpenAI("openai/m")
 TOOLS = [{"type": "function", "function": {"name": n, "parameters": {"type": "object", "properties": {}}}} for n in "tv"]
@@ -62,6 +62,7 @@ SPLITS = [
      [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
     ("the same call twice", [(0, None, "t", '{"u":1}'), (0, None, "t", '{"u":1}'), (1, "a", "v", '{"q":2}'), (1, "b", "v", '{"q":2}')],
      [(None, "t", '{"u":1}'), (None, "t", '{"u":1}'), ("a", "v", '{"q":2}'), ("b", "v", '{"q":2}')]),
+    ("pieces that count themselves", [(0, "a", "t", ""), (1, None, None, '{"u"'), (2, None, None, ":1}"), (3, "b", "v", ""), (4, None, None, '{"q":2}')], [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
     ("the usual form", [(0, "a", "t", ""), (0, None, None, '{"u"'), (1, "b", "v", ""), (1, None, None, "{}"), (0, None, None, ":1}")], [("a", "t", '{"u":1}'), ("b", "v", "{}")]),
 ]
 
@@ -155,10 +156,39 @@ def test_input_with_the_name(pdl, folder):
         same([json.loads(c["function"]["arguments"]) for c in choice["message"]["tool_calls"]], want)
     text, _ = raw(pdl, folder, peer, stream(peer, start(0, "json_tool_call", {"n": 1}), peer.end("tool_use")), spec={"n": "integer"}, parser="json")
     same(text, {"n": 1})
+    for whole, dialect in (({"content": [{"type": "tool_use", "id": "u", "name": "t", "input": None}], "stop_reason": "tool_use"}, peer),
+                           ({"output": {"message": {"content": [{"toolUse": {"toolUseId": "u", "name": "t", "input": None}}]}}, "stopReason": "tool_use"}, Bedrock("bedrock/m", **AWS))):
+        _, choice = raw(pdl, folder, dialect, json.dumps(whole).encode(), False)
+        same(choice["message"]["tool_calls"][0]["function"]["arguments"], "{}")
     peer = Bedrock("bedrock/m", **AWS)
     begin = {"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "u", "name": "t", "input": {"a": 1}}}}}
     _, choice = raw(pdl, folder, peer, stream(peer, begin, peer.end("tool_use")))
     same(json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]), {"a": 1})
+
+
+def partial(path, more=False, **value):
+    return {"jsonPath": path, **value, **({"willContinue": True} if more else {})}
+
+
+# parts of calls of Gemini, and the arguments of each call; a part without a name continues the call before
+CONTINUED = [
+    ([{"name": "t", "args": {}}, {"args": {"a": 1}}], [{"a": 1}]),
+    ([{"name": "t", "willContinue": True}, {"partialArgs": [partial("$.city", True, stringValue="Par")], "willContinue": True}, {"partialArgs": [partial("$.city", stringValue="is")]}, {}], [{"city": "Paris"}]),
+    ([{"name": "t", "partialArgs": [partial("$.a.b[0]", numberValue=1), partial("$.a.b[1].c", boolValue=False), partial("$['x y']", nullValue=None)]}, {"name": "v", "args": {"q": 2}}],
+     [{"a": {"b": [1, {"c": False}]}, "x y": None}, {"q": 2}]),
+    ([{"name": "t"}, {"partialArgs": [partial("city", stringValue="x"), partial("$.l[7]", numberValue=1), partial("$.", numberValue=1), partial("$[", numberValue=1), 3, partial("$.n")]}], [{"l": []}]),
+    ([{"name": "t", "args": None}, {"name": "", "args": {"a": 1}}], [{"a": 1}]),
+]
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_calls_of_gemini_in_parts(pdl, folder, streamed):
+    peer = Gemini("gemini/m")
+    for parts, want in CONTINUED:
+        events = [{"candidates": [{"content": {"parts": [{"functionCall": p}]}}]} for p in parts]
+        whole = {"candidates": [{"content": {"parts": [{"functionCall": p} for p in parts]}, "finishReason": "STOP"}]}
+        _, choice = raw(pdl, folder, peer, stream(peer, *events, peer.end()) if streamed else json.dumps(whole).encode(), streamed)
+        same([json.loads(c["function"]["arguments"]) for c in choice["message"]["tool_calls"]], want)
 
 
 PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hel"}, {"type": "reference", "reference_ids": [1]},
@@ -242,6 +272,39 @@ def test_ids_that_the_program_left_out(pdl, folder):
         ids = [c["id"] for c in sent[1]["tool_calls"]]
         same([m["tool_call_id"] for m in sent[2:4]], [ids[p] for p in pairs])
         check("two ids", len(set(ids)) == 2 and all(ids), ids)
+
+
+# arguments of a call in a conversation, and what services get
+ARGUMENTS = [('{"a": 1}', '{"a": 1}'), ('{ "b":2.50 }', '{ "b":2.50 }'), ('{"a": NaN}', '{"a": null}'), ('{"a": -Infinity}', '{"a": null}'), ('{"a": 1e5}', '{"a": 1e5}'), ('{"a": 1, "b": "x', "{}"), ("", "{}"), (None, "{}"), ("null", "{}"), ("[1]", "{}"),
+             ({"a": 1}, '{"a": 1}'), ('"{\\"a\\": 1}"', '{"a": 1}'), ('{"a": "x\ny"}', '{"a": "x\\ny"}'), ("{'a': 1}", "{}"), ('{"a": 1}</tool_call>', "{}")]
+
+
+@pytest.mark.parametrize("model", ["openai/m", "mistral/m", "hosted_vllm/m", "ollama_chat/m", "anthropic/m", "bedrock/m", "gemini/m"])
+def test_arguments_are_json(pdl, folder, model):
+    """Servers refuse each request of a conversation with a call whose arguments are not JSON, such as one that was cut."""
+    peer = next((p for p in PEERS if p.model == model), OpenAI(model))
+    for given, want in ARGUMENTS:
+        table = Table()
+        made = block(peer, table, peer.whole("ok"))
+        calls = [{"id": "a", "type": "function", "function": {"name": "t", **({} if given is None else {"arguments": given})}}]
+        made["input"] = {"data": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "tool_calls": calls}, {"role": "tool", "tool_call_id": "a", "content": "r"}]}
+        run(pdl, folder, made, "--stream", "none")
+        sent = json.dumps(table.asked[0][0])
+        if "choices" in peer.whole(""):
+            same(table.asked[0][0]["messages"][1]["tool_calls"][0]["function"]["arguments"], want)
+        else:
+            check("%s: %r" % (model, given), json.dumps(json.loads(want)) in sent, sent)
+
+
+def test_a_call_that_was_cut_is_told(pdl, folder):
+    """The call is in the answer, whose reason is tool_calls, so a note says that a limit cut it."""
+    for args, reason, told in (('{"a": 1, "b": "x', "length", True), ('{"a": 1}', "length", False), ('{"a": 1, "b": "x', "tool_calls", False)):
+        for streamed in (True, False):
+            reply = stream(OPEN, chunk(tool_calls=[{"index": 0, "id": "c", "function": {"name": "t", "arguments": args}}]), OPEN.end(reason))
+            whole = {"choices": [{"index": 0, "message": {"content": None, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "t", "arguments": args}}]}, "finish_reason": reason}]}
+            made = block(OPEN, Table(), (reply, OPEN.kind) if streamed else whole)
+            _, err = run(pdl, folder, made, "--stream", "result" if streamed else "none")
+            same("cut at its limit of tokens inside the call of t" in err, told)
 
 
 # --- what goes back -------------------------------------------------------------------------------

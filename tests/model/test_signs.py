@@ -137,6 +137,45 @@ def test_errors_beside_choices(pdl, folder, peer):
         assert outcomes(pdl, folder, [block(peer, Table(), {**whole, "error": nothing})], False) == [{"ok": "Hel"}]
 
 
+@pytest.mark.parametrize("peer", STREAMING, ids=[p.model for p in STREAMING])
+def test_streams_that_nobody_asked_for(pdl, folder, peer):
+    """Some gateways only stream. The same stream is read, with its failures."""
+    good = stream(peer, peer.piece("Hel"), peer.piece("lo") if peer.done or "gemini" in peer.model else peer.end(), peer.end())
+    if peer.kind == "text/event-stream":
+        rows = [(good, "Hel"), (b": a comment\n\nevent: message\n" + good, "Hel"), (b"\n\n" + good, "Hel")]
+    elif "ndjson" in peer.kind:
+        rows = [(good, "Hel")]
+    else:
+        return
+    table = Table()
+    got = outcomes(pdl, folder, [block(peer, table, (said, kind)) for said, _ in rows for kind in (peer.kind, "application/json")], False)
+    check("%s: streams are read" % peer.model, all(g.get("ok", "").startswith("Hel") for g in got), got)
+    bad = [stream(peer, peer.piece("Hel"), ended=False), stream(peer, peer.piece("Hel"), OBJECTS["error"], peer.end())]
+    got = outcomes(pdl, folder, [block(peer, table, (said, peer.kind)) for said in bad], False)
+    check("%s: a cut one is no answer, and a failure in one has its words" % peer.model, "failed" in got[0] and BOOM in got[1].get("failed", ""), got)
+
+
+@pytest.mark.parametrize("peer", [p for p in STREAMING if p.kind == "text/event-stream"], ids=[p.model for p in STREAMING if p.kind == "text/event-stream"])
+def test_fields_with_blanks_before_them(pdl, folder, peer):
+    good = stream(peer, peer.piece("Hello"), peer.end())
+    got = outcomes(pdl, folder, [block(peer, Table(), (good.replace(b"data: ", b"  data: ").replace(b"\n\n", b"\n \n\n"), peer.kind))], True)
+    check("%s: no event is lost" % peer.model, got == [{"ok": "Hello"}], got)
+
+
+CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
+@pytest.mark.parametrize("peer", WITH_CHOICES, ids=[p.model for p in WITH_CHOICES])
+def test_chunks_without_choices(pdl, folder, peer):
+    """A gateway sends them while it waits. One that has words is a failure, and one alone is no answer."""
+    table, rows = Table(), [CHUNK, {**CHUNK, "choices": None}, {**CHUNK, "usage": None}]
+    got = outcomes(pdl, folder, [block(peer, table, (stream(peer, r, peer.piece("Hello"), r, peer.end(), r), peer.kind)) for r in rows], True)
+    check("%s: they are passed over" % peer.model, got == [{"ok": "Hello"}] * len(rows), got)
+    got = outcomes(pdl, folder, [block(peer, table, (stream(peer, r), peer.kind)) for r in rows], True)
+    check("%s: alone they are no answer" % peer.model, all("failed" in g for g in got), got)
+    look(pdl, folder, peer, [("a chunk with words", stream(peer, peer.piece("Hel"), {**CHUNK, **OBJECTS[k]}, peer.end()), peer.kind, BOOM) for k in ("error", "detail", "code and message")], True)
+
+
 def test_words_in_a_log(pdl, folder):
     peer = next(p for p in PEERS if isinstance(p, Replicate))
     said = {"id": "j", "status": "failed", "error": None, "logs": "loading\n%s\n" % BOOM}

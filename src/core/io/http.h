@@ -73,6 +73,9 @@ typedef struct pdl_http_reply {
 /* Returns the value of the last header with this name, whose case is ignored. Returns a slice whose
  * p is NULL when there is no such header. */
 pdl_str pdl_http_header(const pdl_http_reply *r, const char *name);
+/* Reads a duration such as "1m30.5s", "120ms", "2s", "6h" or "12", in seconds. Returns a negative
+ * number for other texts. */
+double pdl_http_span(pdl_str s);
 /* Returns the seconds from Retry-After. They are 0 for a date that has passed, and negative when
  * the header is absent or makes no sense. Sets *is_date when the header has a date. now_s is in
  * seconds since the epoch. */

@@ -185,6 +185,8 @@ static void keep_stray(pdl_sse *s, pdl_str line) {
     pdl_buf_put(&s->stray, pdl_utf8_cut(line, PDL_MAX_SSE_STRAY - s->stray.len));
 }
 
+/* Reads one line. Blanks before a field are skipped, because an event of a server that indents its
+ * fields would be lost without a word. */
 static bool sse_line(void *user, pdl_str line, pdl_err *err) {
     sse_feed *f = user;
     pdl_sse *s = f->s;
@@ -194,6 +196,8 @@ static bool sse_line(void *user, pdl_str line, pdl_err *err) {
         line = pdl_utf8_unmarked(line);
     }
     if (line.n == 0) return dispatch(f, true, err);
+    while (line.n && (line.p[0] == ' ' || line.p[0] == '\t')) line = pdl_str_sub(line, 1, line.n);
+    if (line.n == 0) return true;
     if (field(line, PDL_STR("data"), &value)) return add_data(s, value, err);
     if (field(line, PDL_STR("error"), &value)) return add_error(f, value, err);
     if (field(line, PDL_STR("event"), &value)) {

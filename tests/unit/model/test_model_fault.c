@@ -93,6 +93,10 @@ static const struct {
     {"Retry-After: Thu, 01 Jan 1970 00:20:00 GMT\r\n", 200, true}, /* now is 1000 */
     {"Retry-After: Thu, 01 Jan 1970 00:01:00 GMT\r\n", -1, true},
     {"Retry-After: soon\r\n", -1, false},
+    {"Retry-After: 2s\r\n", 2, false},
+    {"Retry-After: 1m30.5s\r\n", 90.5, false},
+    {"Retry-After: 250ms\r\n", 0.25, false},
+    {"Retry-After: 2 days\r\n", -1, false},
     {"X-Retry-After: 1\r\n", -1, false},
     {"", -1, false},
 };

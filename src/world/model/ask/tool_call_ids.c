@@ -1,11 +1,15 @@
-/* tool_call_ids.c -- gives the calls of tools in a conversation a type, and ids that the service
- * accepts; see messages.h. Services refuse calls without a type or an id, and results that name no
- * call. A conversation may have begun at a service that does not use ids.
+/* tool_call_ids.c -- gives the calls of tools in a conversation a type, and ids and arguments that
+ * the service accepts; see messages.h. Services refuse calls without a type or an id, and results
+ * that name no call. A conversation may have begun at a service that does not use ids. Many servers
+ * also refuse every later request of a conversation with one call whose arguments are not JSON,
+ * such as one that was cut by the limit of tokens.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/hash.h"
 #include "model/ask/messages.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
 #include "value/member.h"
 #include "value/text.h"
 
@@ -19,7 +23,7 @@ typedef struct model_ids {
     pdl_val open; /* list of texts: the ids of the calls in the last message that has calls */
     pdl_val used; /* dict: the ids in `open` for which a result was found */
     size_t next;  /* index in `open` of the first call that may still lack a result */
-    bool changed; /* some call got a new id or a type */
+    bool changed; /* some call got a new id, a type or other arguments */
 } ids;
 
 static bool is_short(pdl_str s) {
@@ -64,6 +68,55 @@ pdl_val pdl_call_typed(pdl_val call) {
     return pdl_dict_putz(call, "type", pdl_textz("function"));
 }
 
+/* Returns the object that the text of arguments holds, as JSON or as JSON inside a JSON text;
+ * absent when there is none. *is_plain is set when the text itself is JSON. Owned. */
+static pdl_val object_in(pdl_str text, bool *is_plain) {
+    pdl_val v = pdl_absent();
+    pdl_err err = {0};
+    *is_plain = pdl_json_read(text, 0, &v, NULL, &err);
+    if (!*is_plain) pdl_err_fini(&err);
+    if (!*is_plain && !pdl_json_read(text, PDL_JSON_PYTHON | PDL_JSON_CONTROL, &v, NULL, &err)) {
+        pdl_err_fini(&err);
+        return pdl_absent();
+    }
+    if (pdl_is_str(v)) {
+        pdl_val inner = pdl_absent();
+        *is_plain = false;
+        if (!pdl_json_read(pdl_str_get(v), PDL_JSON_PYTHON, &inner, NULL, &err)) pdl_err_fini(&err);
+        pdl_drop(v);
+        v = inner;
+    }
+    if (pdl_is_dict(v)) return v;
+    pdl_drop(v);
+    return pdl_absent();
+}
+
+static pdl_val text_of_object(pdl_vref v) {
+    pdl_buf text = PDL_BUF;
+    pdl_err err = {0};
+    if (!pdl_is_dict(v))
+        PDL_PUT(&text, "{}");
+    else if (!pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN_NULL, 0, &text, &err))
+        pdl_err_fini(&err);
+    return pdl_text_of_buf(&text);
+}
+
+/* Returns the call with arguments that are the text of a JSON object: the same text when it is one,
+ * otherwise the object that it holds, or an empty one. Takes call. */
+static pdl_val call_with_arguments(ids *s, pdl_val call) {
+    pdl_vref f = pdl_member(call, "function"), args = pdl_member(f, "arguments");
+    bool is_plain = false;
+    if (!pdl_is_dict(f)) return call;
+    pdl_val v = pdl_is_str(args) ? object_in(pdl_str_get(args), &is_plain) : pdl_keep(args);
+    if (!pdl_is_dict(v) || !is_plain) {
+        s->changed = true;
+        f = pdl_dict_putz(pdl_keep(f), "arguments", text_of_object(v));
+        call = pdl_dict_putz(call, "function", f);
+    }
+    pdl_drop(v);
+    return call;
+}
+
 static pdl_val call_with_id(ids *s, pdl_vref call, size_t message, size_t i) {
     if (!pdl_is_dict(call)) return pdl_keep(call);
     pdl_vref given = pdl_dict_getz(call, "id");
@@ -77,10 +130,10 @@ static pdl_val call_with_id(ids *s, pdl_vref call, size_t message, size_t i) {
     bool is_same = pdl_is_str(given) && pdl_val_eq(given, id);
     if (is_same && pdl_member_str(call, "type").n) {
         pdl_drop(id);
-        return pdl_keep(call);
+        return call_with_arguments(s, pdl_keep(call));
     }
     s->changed = true;
-    return pdl_call_typed(pdl_dict_putz(pdl_keep(call), "id", id));
+    return call_with_arguments(s, pdl_call_typed(pdl_dict_putz(pdl_keep(call), "id", id)));
 }
 
 /* Fills `used` with the ids that are named by the results directly after message i. */

@@ -249,31 +249,6 @@ bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *s
 
 /* --- what services say ------------------------------------------------------------------------ */
 
-/* Reads a duration such as "1m30.5s", "120ms", "2s", "6h" or "12", in seconds. Returns a negative
- * number for other texts. */
-static double read_span(pdl_str s) {
-    double sum = 0, v;
-    for (size_t i = 0; i < s.n;) {
-        size_t from = i;
-        while (i < s.n && ((s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '.')) i++;
-        if (!pdl_num_read_double(pdl_str_sub(s, from, i), &v)) return -1;
-        pdl_str rest = pdl_str_sub(s, i, s.n);
-        if (pdl_str_starts(rest, PDL_STR("ms")))
-            sum += v / 1e3, i += 2;
-        else if (pdl_str_starts(rest, PDL_STR("s")))
-            sum += v, i++;
-        else if (pdl_str_starts(rest, PDL_STR("m")))
-            sum += v * 60, i++;
-        else if (pdl_str_starts(rest, PDL_STR("h")))
-            sum += v * 3600, i++;
-        else if (!rest.n)
-            sum += v;
-        else
-            return -1;
-    }
-    return s.n ? sum : -1;
-}
-
 static const struct {
     const char *left, *all, *reset;
 } limit_headers[] = {
@@ -296,8 +271,9 @@ static double empty_quota_wait_s(const pdl_http_reply *reply) {
     for (size_t i = 0; i < sizeof limit_headers / sizeof limit_headers[0]; i++) {
         if (header_number(reply, limit_headers[i].left) != 0) continue;
         double all = header_number(reply, limit_headers[i].all);
-        double span =
-            limit_headers[i].reset ? read_span(pdl_http_header(reply, limit_headers[i].reset)) : -1;
+        double span = limit_headers[i].reset
+                          ? pdl_http_span(pdl_http_header(reply, limit_headers[i].reset))
+                          : -1;
         double s = span < 0 ? 1 : all > 1 ? span / all : span;
         if (s > wait) wait = s;
     }

@@ -1,9 +1,10 @@
 /* receive.c -- handles the bytes of a reply: whole replies, streams, and the pieces of text that
  * the program shows while they arrive.
  *
- * A reply arrives in one of three ways: whole; as a stream of events; or as one object although a
- * stream was requested, because some servers ignore that (state ONE_BODY). All three become one
- * response in OpenAI's shape and go through pdl_call_finish.
+ * A reply arrives in one of four ways: whole; as a stream of events; as one object although a
+ * stream was requested, because some servers ignore that (state ONE_BODY); or as a stream although
+ * a whole reply was requested, because some gateways only stream. All become one response in
+ * OpenAI's shape and go through pdl_call_finish.
  *
  * The sink of a piece is a callback into the program, which may cancel the call. While it runs
  * (in_callback) nothing is released. A call that is cancelled meanwhile is in the state CANCELLED;
@@ -175,6 +176,16 @@ static void note_reason(pdl_call *c, pdl_val reason) {
     pdl_drop(reason);
 }
 
+/* Notifies the user that a call has incomplete arguments. Takes name, which is empty for none. */
+static void note_cut(pdl_call *c, pdl_val name) {
+    if (pdl_str_get(name).n)
+        pdl_call_note(c,
+                      "the answer of %.*s was cut at its limit of tokens inside the call of %.*s; "
+                      "give max_tokens a larger number",
+                      PDL_FMT(pdl_call_model(c)), PDL_FMT(pdl_str_get(name)));
+    pdl_drop(name);
+}
+
 /* Notifies the user why a successful answer has no text. */
 static void note_lack(pdl_call *c, pdl_vref raw) {
     pdl_buf why = PDL_BUF;
@@ -196,9 +207,10 @@ static void finish(pdl_call *c, pdl_val raw, int status, bool is_shown) {
         (c->ask.provider->quirks & PDL_Q_SHORT_IDS ? PDL_REPLY_SHORT_IDS : 0u) |
         (c->ask.parsed ? PDL_REPLY_PARSED : 0u) | (c->ask.nullable ? PDL_REPLY_NULLS : 0u);
     pdl_str reason = pdl_reply_odd_reason(raw);
-    pdl_val odd = pdl_text(reason);
+    pdl_val odd = pdl_text(reason), cut = pdl_text(pdl_reply_cut_call(raw));
     if (!pdl_reply_finish(raw, how, c->ask.schema, &reply, &err)) {
         pdl_drop(odd);
+        pdl_drop(cut);
         pdl_fault f = {0};
         pdl_fault_of_err(&err, status, &f);
         pdl_call_fail(c, &f);
@@ -208,11 +220,13 @@ static void finish(pdl_call *c, pdl_val raw, int status, bool is_shown) {
         c->ask.wrapped = c->ask.nullable = false;
         if (!pdl_call_show_whole(c, pdl_dict_getz(reply, "raw"), 0)) {
             pdl_drop(odd);
+            pdl_drop(cut);
             pdl_call_stop(c, reply);
             return;
         }
     }
     note_reason(c, odd);
+    note_cut(c, cut);
     note_lack(c, pdl_dict_getz(reply, "raw"));
     if (!pdl_is_absent(pdl_processor_of(c->e->request))) reply = pdl_processor_reply(reply);
     answer(c, reply);
@@ -299,15 +313,36 @@ static void fault_of_text(const pdl_call *c, pdl_str body, int status, pdl_fault
     pdl_buf_fini(&shown);
 }
 
+static void read_unasked(pdl_call *c, pdl_str body, int status);
+
+/* Returns true when a whole body is a stream that was not requested: its first line is a field of
+ * an event, or one of several objects. */
+static bool is_unasked_stream(const pdl_call *c, pdl_str body) {
+    static const char *const fields[] = {"data:", "event:", "id:", "retry:", ":"};
+    const pdl_dialect *d = c->ask.provider->dialect;
+    pdl_str s = pdl_str_trim(body);
+    if (pdl_call_is_streamed(c) || !d->event || !pdl_is_absent(c->ask.texts)) return false;
+    for (size_t i = 0; d->framing == PDL_FRAMING_EVENTS && i < sizeof fields / sizeof fields[0];
+         i++)
+        if (pdl_str_starts(s, pdl_str_of(fields[i]))) return true;
+    size_t end = pdl_str_find(s, PDL_STR("\n"), 0);
+    if (d->framing != PDL_FRAMING_LINES || end == PDL_NOT_FOUND) return false;
+    pdl_str first = pdl_str_trim(pdl_str_sub(s, 0, end));
+    return pdl_str_starts(first, PDL_STR("{")) && pdl_str_ends(first, PDL_STR("}"));
+}
+
 /* Reads a whole body. Releases the content of `fixed`. */
 static void read_body(pdl_call *c, pdl_str body, int status, pdl_buf *fixed) {
     pdl_fault f = {0};
     pdl_err err = {0};
     pdl_val json, raw = pdl_absent();
     bool is_json = pdl_json_read_with(body, PDL_JSON_PYTHON, &c->calls->keys, &json, NULL, &err);
-    if (!is_json) fault_of_text(c, body, status, &f);
+    bool is_stream = !is_json && is_unasked_stream(c, body);
+    if (!is_json && !is_stream) fault_of_text(c, body, status, &f);
     pdl_err_fini(&err);
+    if (is_stream) read_unasked(c, body, status);
     pdl_buf_fini(fixed);
+    if (is_stream) return;
     if (!is_json) {
         json = pdl_absent();
     } else if (pdl_job_is_pending(c, json)) {
@@ -539,6 +574,13 @@ static void end_stream(pdl_call *c, int status) {
         pdl_call_finish(c, raw, status);
     else
         pdl_call_stop(c, raw);
+}
+
+static void read_unasked(pdl_call *c, pdl_str body, int status) {
+    if (read_stream(c, body, false))
+        end_stream(c, status);
+    else
+        pdl_call_stop(c, pdl_absent());
 }
 
 void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r) {

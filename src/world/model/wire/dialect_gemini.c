@@ -14,6 +14,7 @@
 #include "model/wire/gemini_schema.h"
 #include "model/wire/google.h"
 #include "model/wire/message_parts.h"
+#include "model/wire/partial_arguments.h"
 #include "value/member.h"
 
 #include "base/banned.h"
@@ -398,13 +399,26 @@ static pdl_vref get(pdl_vref v, const char *a, const char *b) {
     return pdl_is_absent(x) && b && pdl_is_dict(v) ? pdl_dict_getz(v, b) : x;
 }
 
+/* Adds a call. A call without a name continues the one before: Vertex AI may send the name first
+ * and the arguments in further parts, of which the last has neither. */
 static void add_call(pdl_vref part, pdl_vref f, pdl_reply_builder *d) {
-    pdl_vref mark = get(part, "thoughtSignature", "thought_signature"), old;
+    pdl_vref mark = get(part, "thoughtSignature", "thought_signature"), old,
+             partial = get(f, "partialArgs", "partial_args");
+    pdl_vref name = get(f, "name", NULL);
+    bool named = pdl_is_str(name) && pdl_str_get(name).n;
+    if (!named) {
+        if (d->tools.n)
+            pdl_reply_builder_continue(d, get(f, "args", NULL), partial);
+        else
+            d->has_unread = true;
+        return;
+    }
     pdl_val call = pdl_call_new(get(f, "id", NULL), get(f, "name", NULL), get(f, "args", NULL));
     call = pdl_dict_putz(call, "index", pdl_int((int64_t)d->tools.n));
     pdl_val list = pdl_list_push(pdl_list_new(1), call);
     pdl_reply_builder_tools(d, list);
     pdl_drop(list);
+    pdl_reply_builder_continue(d, pdl_absent(), partial);
     old = pdl_dict_getz(d->extra, "thought_signatures");
     if (!pdl_is_str(mark) && !pdl_is_list(old)) return;
     pdl_val marks = pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1);

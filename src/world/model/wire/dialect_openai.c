@@ -468,9 +468,14 @@ static void add_head(pdl_reply_builder *d, pdl_vref chunk) {
     }
 }
 
+/* Returns true for an event that has choices or a usage, or that calls itself a chunk and reports
+ * nothing: some gateways send such chunks while they wait. */
 static bool is_ours(pdl_vref chunk) {
-    return pdl_is_list(pdl_dict_getz(chunk, "choices")) ||
-           pdl_is_dict(pdl_dict_getz(chunk, "usage"));
+    pdl_vref object = pdl_dict_getz(chunk, "object");
+    if (pdl_is_list(pdl_dict_getz(chunk, "choices")) || pdl_is_dict(pdl_dict_getz(chunk, "usage")))
+        return true;
+    return pdl_is_str(object) && pdl_str_ends(pdl_str_get(object), PDL_STR(".chunk")) &&
+           !pdl_peer_has_note(chunk) && !pdl_peer_fails_within(chunk);
 }
 
 /* Adds a usage that is not beside the choices: Moonshot writes it into the choice, Groq into

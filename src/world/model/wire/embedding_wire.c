@@ -52,8 +52,11 @@ static pdl_val vector_of_base64(pdl_str text) {
     return pdl_absent();
 }
 
-/* Returns the vector; absent when v is not a vector. Owned. */
+/* Returns the vector; absent when v is not a vector. Owned. llama.cpp writes a list of vectors,
+ * with one for each text that it pools. */
 static pdl_val vector_of(pdl_vref v) {
+    if (pdl_is_list(v) && pdl_list_len(v) == 1 && pdl_is_list(pdl_list_at(v, 0)))
+        v = pdl_list_at(v, 0);
     if (pdl_is_str(v)) return vector_of_base64(pdl_str_get(v));
     return is_vector(v) ? pdl_keep(v) : pdl_absent();
 }
@@ -159,7 +162,8 @@ static pdl_val in_order(pdl_vref data) {
 }
 
 static bool read_openai(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
-    pdl_vref data = get(json, "data"), u = get(json, "usage");
+    /* llama.cpp's own form, at an address without /v1, is the list itself */
+    pdl_vref data = pdl_is_list(json) ? json : get(json, "data"), u = get(json, "usage");
     int64_t prompt = pdl_count_of(u, "prompt_tokens", pdl_count_of(u, "total_tokens", -1));
     pdl_val list = pdl_is_list(data) ? in_order(data) : pdl_absent();
     bool ok = answer(

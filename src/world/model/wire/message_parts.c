@@ -228,7 +228,7 @@ pdl_val pdl_call_new(pdl_vref id, pdl_vref name, pdl_vref args) {
     pdl_err err = {0};
     if (pdl_is_str(args))
         pdl_buf_put(&text, pdl_str_get(args));
-    else if (pdl_is_absent(args))
+    else if (pdl_is_absent(args) || pdl_is_null(args))
         PDL_PUT(&text, "{}");
     else if (!pdl_json_write(args, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err))
         pdl_err_fini(&err);

@@ -139,8 +139,7 @@ bool pdl_reply_is_void(pdl_vref v);
 /* Adds the calls of a delta (spec providers 6): one {index?, id?, type?, function: {name?,
  * arguments?}}, or a list of them. */
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
-/* Adds a piece of function_call, the form of calls before tool_calls: {name?, arguments?}. A
- * function_call holds one call, so when several calls arrive, they become tool calls. */
+/* Adds a piece of function_call, the form of calls before tool_calls: {name?, arguments?}. */
 void pdl_reply_builder_function(pdl_reply_builder *d, pdl_vref f);
 /* Appends the lists of v (content, refusal; tokens, token_logprobs) to the logprobs. */
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
@@ -226,13 +225,14 @@ enum {
  * instead of `message` gets its message. *raw remains owned by the caller, also on failure. Error:
  * protocol. */
 PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
-/* Returns true when the first choice has no text, no call, no thought and no other answer. */
+/* Returns true when the first choice has no answer: no text, call or thought. */
 bool pdl_reply_is_empty(pdl_vref raw);
-/* Returns the reason of the first choice when pdl_finish_reason does not know it. Otherwise returns
- * an empty text. Borrowed. */
+/* Returns the reason of the first choice that pdl_finish_reason does not know, or an empty text. */
 pdl_str pdl_reply_odd_reason(pdl_vref raw);
-/* Appends why an answer has no text, for example that it is a refusal. Returns false when it has a
- * text, a call or another content, and when nothing explains why it has none. */
+/* Returns the name of the tool whose call was cut by the limit of tokens, or an empty text. */
+pdl_str pdl_reply_cut_call(pdl_vref raw);
+/* Appends why an answer has no text, such as a refusal. Returns false when it has a text, a call or
+ * another content, and when nothing explains why it has none. */
 bool pdl_reply_put_lack(pdl_vref raw, pdl_buf *out);
 /* Returns true when the reason of the first choice explains why there is no text: a limit, a filter
  * or a reason that pdl_finish_reason does not know. */

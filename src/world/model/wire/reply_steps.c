@@ -313,6 +313,24 @@ pdl_str pdl_reply_odd_reason(pdl_vref raw) {
     return pdl_finish_reason(said) ? (pdl_str){0} : said;
 }
 
+pdl_str pdl_reply_cut_call(pdl_vref raw) {
+    pdl_vref choice = first_choice(raw),
+             calls = pdl_member(pdl_member(choice, "message"), "tool_calls");
+    const char *end = pdl_finish_reason(pdl_member_str(choice, "finish_reason"));
+    if (!end || strcmp(end, "length") != 0 || !pdl_is_list(calls) || !pdl_list_len(calls))
+        return (pdl_str){0};
+    pdl_vref f = pdl_member(pdl_list_at(calls, pdl_list_len(calls) - 1), "function");
+    pdl_err err = {0};
+    pdl_val args;
+    bool whole = pdl_json_read(pdl_member_str(f, "arguments"), PDL_JSON_PYTHON | PDL_JSON_CONTROL,
+                               &args, NULL, &err);
+    if (whole)
+        pdl_drop(args);
+    else
+        pdl_err_fini(&err);
+    return whole ? (pdl_str){0} : pdl_member_str(f, "name");
+}
+
 /* finish reasons that explain why an answer has no text */
 static const struct {
     const char *reason, *why;

@@ -6,16 +6,18 @@
  * new call: an index or an id that was not seen before, another name, and arguments after arguments
  * that are one whole object. An exception is a new id without a name, beside arguments that
  * continue those so far: some servers make a new id for each piece. A piece with a known id and
- * without another name belongs to the last call with that id. A piece may repeat the arguments so
- * far before it continues them. function_call, the form of calls before tool_calls, holds one call
- * without an index, so a piece of function_call is compared only with other calls in this form.
- * When there is one such call, it remains a function_call; when there are several, they become tool
- * calls.
+ * without another name belongs to the last call with that id. A piece with a new index, but with
+ * neither an id nor a name, continues the last call while its arguments are not whole. A piece may
+ * repeat the arguments so far before it continues them. function_call, the form of calls before
+ * tool_calls, holds one call without an index, so a piece of function_call is compared only with
+ * other calls in this form. When there is one such call, it remains a function_call; when there are
+ * several, they become tool calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/ask/messages.h"
 #include "model/wire/message_parts.h"
+#include "model/wire/partial_arguments.h"
 #include "model/wire/reply_builder.h"
 #include "value/member.h"
 
@@ -125,6 +127,8 @@ static tool *find_slot(pdl_reply_builder *d, pdl_vref delta, pdl_vref id, pdl_vr
     if (known) return known;
     if (has_index) {
         known = slot_at(d, index);
+        /* some servers count the pieces of a call in place of the calls */
+        if (!known && last && !is_name(id) && continues(last, delta)) return last;
         bool is_part = known && (!is_other(known, id, name) || continues(known, delta));
         return is_part ? known : open_slot(d, index);
     }
@@ -337,6 +341,23 @@ void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_vref p
     pdl_message_text(piece, &text);
     add_piece(d, index, pdl_buf_str(&text), forced);
     pdl_buf_fini(&text);
+}
+
+void pdl_reply_builder_continue(pdl_reply_builder *d, pdl_vref args, pdl_vref partial) {
+    tool *t = last_slot(d, false);
+    pdl_err err = {0};
+    pdl_val so_far;
+    if (!t) return;
+    if (pdl_is_dict(args) && pdl_dict_len(args)) add_value(d, t, pdl_absent(), args);
+    if (!pdl_is_list(partial)) return;
+    if (!pdl_json_read(pdl_buf_str(&t->whole), 0, &so_far, NULL, &err)) {
+        pdl_err_fini(&err);
+        so_far = pdl_dict_new(1);
+    }
+    so_far = pdl_partial_arguments_add(so_far, partial);
+    put_input(so_far, &t->whole);
+    pdl_drop(so_far);
+    d->arrived++;
 }
 
 /* Returns true for a function_call that repeats a call of tool_calls, since some servers send every
