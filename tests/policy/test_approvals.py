@@ -79,7 +79,7 @@ def test_questions(pdl):
     check("control characters are visible", b"\\u{1b}[31m" in seen and b"\x1b[31m" not in seen, seen)
 
 
-NAME = "x\n    to: ann@x\r\x1b[2K\u2028\u2029\u0085\u202e\u200b\x07"
+NAME = "x\n    to: ann@x\r\x1b[2K\u2028\u2029\u0085\u202e\u200b\x07\u3164\u115f\u2800\ufe01\U000e0101"
 ODD_NAMES = """
 policy: {policy: 1, rules: [{sink: tool, allow: [user], otherwise: approve}], otherwise: allow}
 defs:
@@ -92,7 +92,7 @@ args: ${ names }
 
 def test_names_of_arguments(pdl):
     """The name of an argument stays in its line, and nothing in it acts on the terminal, at any depth; a refusal shows it likewise."""
-    shown = "x\\n    to: ann@x\\u{d}\\u{1b}[2K\\u{2028}\\u{2029}\\u{85}\\u{202e}\\u{200b}\\u{7}"
+    shown = "x\\n    to: ann@x\\u{d}\\u{1b}[2K\\u{2028}\\u{2029}\\u{85}\\u{202e}\\u{200b}\\u{7}\\u{3164}\\u{115f}\\u{2800}\\u{fe01}\\u{e0101}"
     for value, line in (({NAME: "v"}, shown), ({"a": {NAME: "v"}}, "a." + shown)):
         def prepare(d, value=value):
             servers(d, mail=([{"name": "send", "description": "sends", "inputSchema": {"type": "object", "properties": {"a": {}, NAME: {}}}}], {"send": "sent"}))

@@ -22,7 +22,7 @@ ROWS = (
     ([{**SEND, "matches": "*@firm.example"}], "eve@evil.org\nann@firm.example", False), ([{**SEND, "matches": "*@firm.example"}], "ann@firm.example.evil.org", False),
     ([{**SEND, "matches": "*@firm.example"}], "\"eve@evil.org\"@firm.example", False),
     *(([{**SEND, "matches": "*@firm.example"}], "eve@evil.org%sann@firm.example" % c, False) for c in "\u2028\u00a0\u3000\u200b\u0085\0\v\u202e\u00ad\uff0c\u3001\uff1b/:&+"),
-    *(([{**SEND, "matches": "*@firm.example"}], x, False) for x in ("eve\u200b@firm.example", "eve\uff20evil.org@firm.example", "eve@evil.org@firm.example", "eve\uff0ceve@firm.example")),
+    *(([{**SEND, "matches": "*@firm.example"}], x, False) for x in ("eve\u200b@firm.example", "eve\u3164@firm.example", "eve\ufe00@firm.example", "eve\u2800@firm.example", "eve\uff20evil.org@firm.example", "eve@evil.org@firm.example", "eve\uff0ceve@firm.example")),
     ([{**SEND, "matches": "*@firm.example"}], "jos\u00e9.m\u00fcller+a/b@firm.example", True), ([{**SEND, "matches": "*@*@firm.example"}], "a@b@firm.example", True),
     ([{**SEND, "matches": "*\uff0c*"}], "a\uff0cb", True), ([{**SEND, "matches": "*"}], "a@b@c", True),
     *(([{**SEND, **rule}], {"eve@evil.org": "ann@firm.example"}, False) for rule in ({"in": "people"}, {"matches": "*@firm.example"})),

@@ -71,7 +71,10 @@ bool pdl_cp_is_lower(uint32_t cp);
 bool pdl_cp_is_upper(uint32_t cp);
 bool pdl_cp_is_title(uint32_t cp);
 bool pdl_cp_is_printable(uint32_t cp); /* repr() escapes the characters that are not printable */
-bool pdl_cp_is_id_start(uint32_t cp);  /* Python identifiers (XID) */
+/* Returns true for a printable character that leaves a mark on a screen. Some letters and marks
+ * leave none, such as the fillers of Hangul and the selectors of variants. */
+bool pdl_cp_is_visible(uint32_t cp);
+bool pdl_cp_is_id_start(uint32_t cp); /* Python identifiers (XID) */
 bool pdl_cp_is_id_continue(uint32_t cp);
 int pdl_cp_digit_value(uint32_t cp); /* returns 0..9 for a decimal digit of any script, else -1 */
 int pdl_cp_width(uint32_t cp);       /* returns the number of columns on a terminal */

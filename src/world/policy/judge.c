@@ -90,7 +90,7 @@ static bool is_of_one_value(uint32_t cp) {
                                           0xFF1C, 0xFF1E, 0xFF20, 0xFF5C, 0xFF64};
     for (size_t i = 0; i < sizeof separators / sizeof *separators; i++)
         if (cp == separators[i]) return false;
-    return pdl_cp_is_printable(cp);
+    return pdl_cp_is_visible(cp);
 }
 
 static size_t count_at_signs(pdl_str s) {

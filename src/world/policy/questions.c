@@ -125,7 +125,7 @@ void pdl_policy_put_visible(pdl_str s, bool quoted, pdl_buf *out) {
             PDL_PUT(out, "\\n");
         else if (quoted && (c == '"' || c == '\\'))
             pdl_buf_putf(out, "\\%c", (char)c);
-        else if (!pdl_cp_is_printable(c))
+        else if (!pdl_cp_is_visible(c))
             pdl_buf_putf(out, "\\u{%x}", c);
         else
             pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});

@@ -221,6 +221,16 @@ bool pdl_cp_is_printable(uint32_t cp) {
     return cp == ' ' || (c != UTF8PROC_CATEGORY_CN && c < UTF8PROC_CATEGORY_ZS);
 }
 
+bool pdl_cp_is_visible(uint32_t cp) {
+    static const uint32_t blank[][2] = {{0x034F, 0x034F},  {0x115F, 0x1160}, {0x17B4, 0x17B5},
+                                        {0x180B, 0x180F},  {0x2800, 0x2800}, {0x3164, 0x3164},
+                                        {0xFE00, 0xFE0F},  {0xFFA0, 0xFFA0}, {0x1D159, 0x1D159},
+                                        {0xE0100, 0xE01EF}};
+    for (size_t i = 0; i < sizeof blank / sizeof blank[0]; i++)
+        if (cp >= blank[i][0] && cp <= blank[i][1]) return false;
+    return pdl_cp_is_printable(cp);
+}
+
 bool pdl_cp_is_id_start(uint32_t cp) {
     if (cp < 0x80) return ((cp | 32) >= 'a' && (cp | 32) <= 'z') || cp == '_';
     utf8proc_category_t c = category(cp);
