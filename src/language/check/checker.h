@@ -120,6 +120,8 @@ const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t);
  * calls pdl_checker_is_function first. */
 bool pdl_checker_is_function(const pdl_ty *t);
 void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark);
+/* Reports a condition that is a function, which is always true. The condition may be NULL. */
+void pdl_checker_condition(pdl_checker *c, const pdl_ty *t, const pdl_tree *cond);
 void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t);
 bool pdl_checker_hides_field(const pdl_checker *c, const pdl_ty *t, pdl_str *name);
 

@@ -48,6 +48,8 @@ void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
 /* Reports x when it is a method before a filter, and the program does not call the method
  * (uncalled.c). */
 void pdl_infer_uncalled(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
+/* Reports x, which has the type t, when it is a function and its result is meant (uncalled.c). */
+void pdl_infer_function(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 
 /* The next functions return the types of calls, filters and tests (calls.c). */
 const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);

@@ -63,7 +63,9 @@ static PDL_NOINLINE const pdl_ty *check_branch(pdl_checker *c, const pdl_block *
 
 static PDL_NOINLINE const pdl_ty *check_if(pdl_checker *c, const pdl_b_if *b) {
     pdl_branches branches;
-    truth holds = truth_of(b->cond, pdl_checker_tree(c, b->cond));
+    const pdl_ty *cond = pdl_checker_tree(c, b->cond);
+    truth holds = truth_of(b->cond, cond);
+    pdl_checker_condition(c, cond, b->cond);
     /* an error in a branch does not follow from the type of the condition */
     c->assumed = false;
     pdl_checker_guards(c, b->cond);
@@ -278,11 +280,15 @@ static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repea
                            pdl_checker_value_loc(&b->head, "index"));
     c->sure = sure && once;
     c->dead = dead || never;
-    truth continues = truth_known(b->while_, pdl_checker_tree(c, b->while_));
+    const pdl_ty *repeats = pdl_checker_tree(c, b->while_);
+    truth continues = truth_known(b->while_, repeats);
+    pdl_checker_condition(c, repeats, b->while_);
     pdl_checker_guards(c, b->while_);
     narrow(c, b->while_);
     const pdl_ty *each = pdl_checker_block(c, b->body, no_name());
-    truth ends = truth_known(b->until, pdl_checker_tree(c, b->until));
+    const pdl_ty *stops = pdl_checker_tree(c, b->until);
+    truth ends = truth_known(b->until, stops);
+    pdl_checker_condition(c, stops, b->until);
     report_endless(c, b, max, continues, ends);
     const pdl_ty *t = pdl_checker_joined(c, b->join, each, !once);
     c->sure = sure;

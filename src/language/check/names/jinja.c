@@ -81,7 +81,7 @@ static void infer_if(pdl_infer *in, const pdl_xnode *x) {
     size_t mark = pdl_scope_mark(&in->c->scope);
     bool sure = in->c->sure;
     for (; x && x->kind == PDL_X_IF; x = x->u.cond.no) {
-        pdl_infer_type(in, x->u.cond.test);
+        pdl_infer_function(in, x->u.cond.test, pdl_infer_type(in, x->u.cond.test));
         pdl_checker_narrow(in->c, x->u.cond.test);
         in->c->sure = false;
         infer_unsure(in, x->u.cond.yes);

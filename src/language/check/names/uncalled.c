@@ -40,10 +40,19 @@ void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc m
                                    "this is a function, not its result");
     if (!d) return;
     if (f && f->name.n)
-        pdl_checker_hint(c, d, "write ${ %.*s(%s) }", PDL_FMT(f->name),
+        pdl_checker_hint(c, d, "call it: %.*s(%s)", PDL_FMT(f->name),
                          f->block->params.n ? "..." : "");
     else
         pdl_checker_hint_method(c, d, t);
+}
+
+void pdl_checker_condition(pdl_checker *c, const pdl_ty *t, const pdl_tree *cond) {
+    if (cond)
+        pdl_checker_printed(c, t, cond->loc, cond->node ? pdl_node_loc(cond->node) : cond->loc);
+}
+
+void pdl_infer_function(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
+    if (pdl_checker_is_function(t)) pdl_checker_printed(in->c, t, in->loc, pdl_infer_loc(in, x));
 }
 
 /* Reports `utils.get(x)` where `utils` has a function `get`: the expression calls the method of

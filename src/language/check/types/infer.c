@@ -111,9 +111,7 @@ static const pdl_ty *type_of_dict(pdl_infer *in, const pdl_xnode *x) {
 static const pdl_ty *type_of_texts(pdl_infer *in, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.list.n; i++) {
         const pdl_xnode *part = x->u.list.p[i];
-        const pdl_ty *t = pdl_infer_used(in, part, pdl_infer_type(in, part));
-        if (pdl_checker_is_function(t))
-            pdl_checker_printed(in->c, t, in->loc, pdl_infer_loc(in, part));
+        pdl_infer_function(in, part, pdl_infer_used(in, part, pdl_infer_type(in, part)));
     }
     return &pdl_ty_str;
 }
@@ -133,7 +131,7 @@ static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     const pdl_ty *t = NULL;
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
         const pdl_xnode *test = x->u.cond.test;
-        pdl_infer_used(in, test, pdl_infer_type(in, test));
+        pdl_infer_function(in, test, pdl_infer_used(in, test, pdl_infer_type(in, test)));
         c->sure = false;
         c->dead = decided || is_constant(test, false);
         pdl_checker_narrow(c, test);
@@ -195,11 +193,24 @@ static const pdl_xnode *left_of(const pdl_xnode *x) {
     return is_operator ? x->u.op.a : NULL;
 }
 
+/* Reports that the function x is equal to nothing of the other type. */
+static void compare_function(pdl_infer *in, pdl_xop op, const pdl_xnode *x, const pdl_ty *t,
+                             const pdl_ty *other) {
+    bool equality = op == PDL_XOP_EQ || op == PDL_XOP_NE;
+    if (!equality || pdl_ty_is_unknown(other) ||
+        (other->kinds & (PDL_TY_FUNC | PDL_TY_NATIVE | PDL_TY_UNDEFINED)))
+        return;
+    pdl_infer_function(in, x, t);
+}
+
 static const pdl_ty *type_of_compare(pdl_infer *in, const pdl_xnode *x, const pdl_ty *first) {
     const pdl_ty *left = pdl_infer_used(in, x->u.compare.first, first), *t = &pdl_ty_bool;
     for (uint32_t i = 0; i < x->u.compare.n; i++) {
         const pdl_ty *right = pdl_infer_type(in, x->u.compare.rest[i]);
         right = pdl_infer_used(in, x->u.compare.rest[i], right);
+        compare_function(in, x->u.compare.ops[i], i ? x->u.compare.rest[i - 1] : x->u.compare.first,
+                         left, right);
+        compare_function(in, x->u.compare.ops[i], x->u.compare.rest[i], right, left);
         t = pdl_infer_compare(in, x, x->u.compare.ops[i], left, right);
         left = right;
     }
@@ -210,7 +221,7 @@ static const pdl_ty *type_of_compare(pdl_infer *in, const pdl_xnode *x, const pd
  * left operand tests are unknown in the right operand. */
 static const pdl_ty *type_of_logic(pdl_infer *in, const pdl_xnode *x, const pdl_ty *left) {
     bool dead = in->c->dead;
-    pdl_infer_used(in, x->u.op.a, left);
+    pdl_infer_function(in, x->u.op.a, pdl_infer_used(in, x->u.op.a, left));
     in->c->sure = false;
     in->c->dead = dead || is_constant(x->u.op.a, x->kind == PDL_X_OR);
     const pdl_ty *right = pdl_infer_type(in, x->u.op.b);

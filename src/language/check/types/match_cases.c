@@ -257,7 +257,7 @@ static PDL_NOINLINE const pdl_ty *check_case(pdl_checker *c, const pdl_case *k, 
     bool sure = c->sure;
     if (k->pattern) bind(c, k->pattern, t);
     c->sure = false;
-    if (k->cond) pdl_checker_tree(c, k->cond);
+    if (k->cond) pdl_checker_condition(c, pdl_checker_tree(c, k->cond), k->cond);
     pdl_checker_guards(c, k->cond);
     if (k->cond && k->cond->kind == PDL_TREE_EXPR && pdl_tree_expr(k->cond)->root)
         pdl_checker_narrow(c, pdl_tree_expr(k->cond)->root);

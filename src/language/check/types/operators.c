@@ -150,7 +150,10 @@ const pdl_ty *pdl_infer_unary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a
     const pdl_ty *known = pdl_fold_unary(pdl_checker_arena(in->c), x->u.op.op, a, &err);
     pdl_err_fini(&err);
     if (known) return known;
-    if (x->u.op.op == PDL_XOP_NOT) return &pdl_ty_bool;
+    if (x->u.op.op == PDL_XOP_NOT) {
+        pdl_infer_function(in, x->u.op.a, a);
+        return &pdl_ty_bool;
+    }
     if (a->kinds & (NUMBER | OPAQUE)) {
         if (!pdl_ty_is_only(a, NUMBER)) return &pdl_ty_any;
         return pdl_ty_of_kinds(pdl_checker_arena(in->c),
