@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A durable run that is interrupted, at any moment after its start, says how it can be continued."""
+import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 
 from ..checks import check
+from . import kit
 
 PROGRAM = 'text:\n- "begun "\n- {lang: command, args: [sleep, "${ n }s"]}\n- done\n'
 
@@ -80,3 +83,49 @@ def test_before_the_first_row(pdl, folder, sig):
     for name, args in (("to a file", ["-o", "out.jsonl"]), ("to standard output", [])):
         code, out, err = interrupted(pdl, folder, 0.3, "batch", "-i", "rows.jsonl", *args, "a.pdl", sig=sig)
         check(name, code == 128 + sig and out == "" and err.endswith("\npdl: nothing was begun: the same command starts from the beginning\n"), code, out, err)
+
+
+SERVER = """import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    result = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}},
+              "tools/list": {"tools": [{"name": "act", "inputSchema": {"type": "object", "properties": {}}}]},
+              "tools/call": {"content": [{"type": "text", "text": "acted"}]}}.get(m["method"], {})
+    if "id" in m:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+"""
+EVERY_KIND = """
+defs:
+  server: {import: "mcp:server"}
+  log: {aggregator: {file: log.txt, mode: a}}
+text:
+- {lang: command, code: echo command}
+- {lang: python, code: "result = 'code '"}
+- {text: "written ", contribute: [result, log]}
+- "${ server.act() } "
+- {model: openai/m, input: "asked "}
+- {read: main.json}
+- {model: openai/m, input: "streamed ", parameters: {stream: true}}
+"""
+
+
+def test_an_interrupt_is_no_answer(pdl):
+    """The run is interrupted at each of its checks (PDL_STRESS): what was not answered then is no failure that a resume repeats."""
+    service, most, whole = kit.Service(0.001), 200, None
+    for n in (most, *range(1, most)):  # the first run is not interrupted
+        f = kit.Folder(pdl, service, EVERY_KIND, main_json="{}\n", server_py=SERVER,
+                       mcp_json=json.dumps({"mcpServers": {"server": {"command": sys.executable, "args": ["-S", "server.py"]}}}))
+        f.env["PDL_MCP_CONFIG"] = str(f.path / "mcp.json")
+        code, out, err = f.run("--durable", "--id", "r", "-o", "out", "main.pdl", env={"PDL_STRESS": "cancel:%d" % n})
+        end = code == 0
+        check("check %d: it is interrupted" % n, end or code == 130 and "Keyboard Interrupt" in err, code, out, err)
+        if not end:
+            code, out, err = f.run("resume", "r", "--again", "all")
+            check("check %d: the run continues" % n, code == 0, code, out, err)
+        text = (f.path / "out").read_text()
+        whole = whole or text
+        check("check %d: nothing is missing" % n, text == whole and (f.path / "log.txt").read_text() == "written \n", text, whole)
+        f.remove()
+        if end and n < most:
+            break
+    check("each check was tried", 5 < n < most - 1, n)

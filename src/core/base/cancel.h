@@ -42,6 +42,9 @@ void pdl_cancel_say_after(long looks);
  * a signal, programs cannot catch the error. */
 PDL_MUST bool pdl_check_cancel(pdl_err *err);
 
+/* Returns true when a signal has asked the work of this thread to end. */
+bool pdl_is_signalled(void);
+
 /* Does less than pdl_check_cancel, for functions that run once for each small item. Checks the
  * signal, reads the clock at every 64th call, and ignores pdl_alloc_low. */
 PDL_MUST bool pdl_check_cancel_often(pdl_err *err);

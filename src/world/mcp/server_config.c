@@ -341,16 +341,23 @@ static bool is_unique(reader *r) {
                        column, PDL_FMT(twice.key), first_line, first_column);
 }
 
+/* Reports a file that cannot be read. Takes why. */
+static bool unreadable(reader *r, pdl_err *why) {
+    if (pdl_err_is_cancel(why)) {
+        pdl_err_move(r->err, why);
+        return false;
+    }
+    pdl_err_set(r->err, PDL_E_usage, (pdl_loc){0}, "%s: %s", r->who, why->msg);
+    pdl_err_hint(r->err, "PDL_MCP_CONFIG in the environment says so");
+    pdl_err_fini(why);
+    return false;
+}
+
 /* Reads the object mcpServers of the file into *out, owned. */
 static bool read_file(reader *r, pdl_val *out) {
     pdl_err why = {0};
     pdl_val v = pdl_absent();
-    if (!pdl_file_read(r->file, &r->text, &why)) {
-        pdl_err_set(r->err, PDL_E_usage, (pdl_loc){0}, "%s: %s", r->who, why.msg);
-        pdl_err_hint(r->err, "PDL_MCP_CONFIG in the environment says so");
-        pdl_err_fini(&why);
-        return false;
-    }
+    if (!pdl_file_read(r->file, &r->text, &why)) return unreadable(r, &why);
     bool ok = pdl_json_read_document(pdl_buf_str(&r->text), 0, &v, &why) || not_json(r, &why);
     pdl_err_fini(&why);
     pdl_vref servers = pdl_is_dict(v) ? pdl_dict_getz(v, "mcpServers") : pdl_absent();

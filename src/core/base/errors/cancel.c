@@ -65,6 +65,8 @@ static bool check(const pdl_cancel *c, pdl_err *err) {
 
 bool pdl_check_cancel(pdl_err *err) { return check(current, err); }
 
+bool pdl_is_signalled(void) { return current && current->flag && *current->flag; }
+
 static uint64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

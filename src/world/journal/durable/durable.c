@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "journal/durable/durable_impl.h"
 #include "value/int.h"
 #include "value/text.h"
@@ -138,8 +139,17 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (o->e->sink.piece) o->e->sink.piece(o->e->sink.user, o->e, text);
 }
 
+/* Returns true when the effect failed because a signal ends the run. Such a failure says nothing
+ * about what was asked, so it is no answer: the row stays open, as after a kill. An error that
+ * arrives after the signal may come from it, too, whatever its kind. */
+static bool is_left_by_signal(const pending_effect *o) {
+    pdl_err_kind k = o->err.kind;
+    return k == PDL_E_interrupt || k == PDL_E_terminated || (k && pdl_is_signalled());
+}
+
 static void write_answer(pdl_durable *d, pending_effect *o) {
     pdl_err err = {0};
+    if (is_left_by_signal(o)) return;
     bool ok = o->row ? pdl_durable_write_end(d, o, &err) : true;
     if (ok && o->e->kind == PDL_EFFECT_write && !o->err.kind)
         ok = pdl_durable_after_write(d, o->e, &err);
@@ -258,8 +268,9 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
             pdl_durable_note_problem(d, &err);
         return;
     }
-    bool ok = !writes(d) || (o->row ? pdl_durable_write_end(d, o, &err)
-                                    : pdl_durable_write_begin(d, o, id, &err));
+    bool ok =
+        !writes(d) || is_left_by_signal(o) ||
+        (o->row ? pdl_durable_write_end(d, o, &err) : pdl_durable_write_begin(d, o, id, &err));
     if (ok && writes(d) && pdl_store_pending(d->file.store) >= MAX_PENDING)
         ok = pdl_store_commit(d->file.store, false, &err);
     if (!ok) pdl_durable_note_problem(d, &err);
