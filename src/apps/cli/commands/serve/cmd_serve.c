@@ -134,6 +134,16 @@ static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, i
     return true;
 }
 
+/* Checks a token. where: what holds it. A client can send only what a header can have, and no
+ * client would ever be let in with another token. */
+static bool is_token(pdl_str text, const char *where, pdl_err *err) {
+    for (size_t i = 0; i < text.n; i++)
+        if ((unsigned char)text.p[i] < ' ' || (unsigned char)text.p[i] > '~')
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "%s holds no token: a token has visible ASCII characters", where);
+    return text.n || pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s holds no token", where);
+}
+
 /* Reads the token, which is the first line of the file, or else PDL_SERVE_TOKEN. */
 static bool read_token(server *v, pdl_err *err) {
     const char *env = pdl_session_env(v->session, "PDL_SERVE_TOKEN");
@@ -142,18 +152,19 @@ static bool read_token(server *v, pdl_err *err) {
     if (v->a->given[OPT_token_file]) {
         char *path = pdl_str_dup(v->a->value[OPT_token_file]);
         ok = pdl_file_read(path, &b, err);
-        pdl_str line =
-            pdl_str_sub(pdl_buf_str(&b), 0, pdl_str_find(pdl_buf_str(&b), PDL_STR("\n"), 0));
-        v->token = pdl_str_dup(pdl_str_trim(line));
-        if (ok && !*v->token)
-            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s holds no token", path);
+        pdl_str text = pdl_buf_str(&b), mark = PDL_STR("\xef\xbb\xbf");
+        if (pdl_str_starts(text, mark)) text = pdl_str_sub(text, mark.n, text.n);
+        text = pdl_str_trim(pdl_str_sub(text, 0, pdl_str_find(text, PDL_STR("\n"), 0)));
+        v->token = pdl_str_dup(text);
+        ok = ok && is_token(text, path, err);
         pdl_free(path);
     } else if (env) {
         /* a secret that was not filled in must not open the server */
-        v->token = pdl_str_dup(pdl_str_trim(pdl_str_of(env)));
-        if (!*v->token)
-            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                             "PDL_SERVE_TOKEN is empty: give it a token, or unset it");
+        pdl_str text = pdl_str_trim(pdl_str_of(env));
+        v->token = pdl_str_dup(text);
+        ok = text.n ? is_token(text, "PDL_SERVE_TOKEN", err)
+                    : pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                                  "PDL_SERVE_TOKEN is empty: give it a token, or unset it");
     }
     pdl_buf_fini(&b);
     if (!ok || v->token || pdl_serve_is_loopback(pdl_str_of(v->host))) return ok;
@@ -245,16 +256,17 @@ static void prepare_process(void) {
 
 static int serve(server *v) {
     pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(v->session), on_signal, v);
-    pdl_buf origin = PDL_BUF;
-    const char *s = PDL_PLURAL(v->models.n), *path = v->a->given[OPT_mcp] ? "mcp" : "v1";
-    pdl_httpd_put_origin(pdl_str_of(v->host), pdl_serve_port(v->serve), &origin);
-    if (v->mcp_out)
-        pdl_cli_note("pdl: serving %zu program%s as tools on standard input and output",
-                     v->models.n, s);
-    else
-        pdl_cli_note("pdl: serving %zu program%s at %s/%s", v->models.n, s, pdl_buf_z(&origin),
-                     path);
-    pdl_buf_fini(&origin);
+    pdl_buf where = PDL_BUF;
+    if (v->mcp_out) {
+        PDL_PUT(&where, "as tools on standard input and output");
+    } else {
+        PDL_PUT(&where, "at ");
+        pdl_httpd_put_origin(pdl_str_of(v->host), pdl_serve_port(v->serve), &where);
+        pdl_buf_put(&where, v->a->given[OPT_mcp] ? PDL_STR("/mcp") : PDL_STR("/v1"));
+    }
+    pdl_cli_note("pdl: serving %zu program%s %s", v->models.n, PDL_PLURAL(v->models.n),
+                 pdl_buf_z(&where));
+    pdl_buf_fini(&where);
     pdl_serve_run(v->serve);
     pdl_signals_stop(watch);
     return 0;
