@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "io/file.h"
+#include "value/type_words.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
@@ -25,6 +26,7 @@ static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *
                         inner.msg, column);
         else
             pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s: %s", what, inner.msg);
+        if (inner.hint) pdl_err_hint(err, "%s", inner.hint);
         pdl_err_fini(&inner);
         return false;
     }
@@ -32,9 +34,9 @@ static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *
         bool is_shown =
             text.n && text.n < MAX_SHOWN && pdl_str_starts(pdl_str_of(what), PDL_STR("--"));
         pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                    "%s should be a YAML mapping from names to values but is of type %s%s%.*s",
-                    what, pdl_type_name(v), is_shown ? ": " : "", is_shown ? (int)text.n : 0,
-                    text.p);
+                    "%s should be a YAML mapping from names to values but is %s%s%.*s", what,
+                    text.n ? pdl_type_plain(v) : "empty", is_shown ? ": " : "",
+                    is_shown ? (int)text.n : 0, text.p);
         pdl_drop(v);
         return false;
     }
