@@ -7,6 +7,7 @@
 #include "api/import_search.h"
 
 #include "api/setup/library_names.h"
+#include "base/word_list.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -154,6 +155,13 @@ static bool advise_library(const pdl_finder *f, pdl_str from, pdl_str path, pdl_
     return !is_own && !is_relative(path) && pdl_library_advise(f->path, f->n_path, path, out);
 }
 
+static bool is_python(pdl_str path) {
+    static const char *const modules[] = {"json",   "os",     "sys",     "re",  "math",
+                                          "random", "time",   "copy",    "csv", "requests",
+                                          "numpy",  "pandas", "datetime"};
+    return PDL_STR_IN(path, modules);
+}
+
 void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err) {
     pdl_buf folders = PDL_BUF, near = PDL_BUF;
     put_folder(pdl_file_folder(f->file), &folders);
@@ -164,6 +172,8 @@ void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool impor
         pdl_err_hint(err, "a program is a file of this machine: download it first");
     else if (import && pdl_str_find(path, PDL_STR(" as "), 0) != PDL_NOT_FOUND)
         pdl_err_hint(err, "a module is named by a variable: defs: {NAME: {import: FILE}}");
+    else if (import && is_python(path))
+        pdl_err_hint(err, "modules of Python are imported in code: lang: python");
     else if (import && is_folder(f, from, path))
         pdl_err_hint(err, "%.*s is a folder: name a file in it", PDL_FMT(path));
     else if (pdl_str_starts(path, PDL_STR("/")))

@@ -281,8 +281,8 @@ typedef struct pdl_xnames {
     bool (*is_test)(pdl_str name);
     /* Writes the hint for a missing filter, or nothing; may be NULL. */
     void (*advise_filter)(pdl_str name, struct pdl_buf *out);
-    /* returns the suggestion for a missing test, or empty; may be NULL */
-    pdl_str (*near_test)(pdl_str name);
+    /* Writes the hint for a missing test, or nothing; may be NULL. */
+    void (*advise_test)(pdl_str name, struct pdl_buf *out);
 } pdl_xnames;
 
 /* Reads a string of a program with `${ }` (spec syntax 4.1, 4.2). Never fails: see PDL_X_BROKEN.

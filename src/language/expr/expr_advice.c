@@ -148,9 +148,12 @@ static bool is_key_after_dot(const spot *s) { return s->prev.kind == PDL_TK_DOT 
 static bool is_alone_in_braces(const spot *s) {
     return fails_with(s, "expected token ':'") && s->two_before.kind == PDL_TK_LBRACE;
 }
+/* The value is in two pairs of braces, as in Jinja: ${{ a.b }}. */
 static bool is_double_brace(const spot *s) {
-    uint32_t at = s->two_before.start;
-    return is_program(s) && is_alone_in_braces(s) && at && s->r->lexer.src.p[at - 1] == '{';
+    pdl_str before = pdl_str_sub(s->r->lexer.src, 0, s->r->fail.start);
+    size_t open = pdl_str_rfind(before, PDL_STR("{"));
+    return is_program(s) && fails_with(s, "expected token ':'") && after_value(s) &&
+           open != PDL_NOT_FOUND && open && before.p[open - 1] == '{';
 }
 static bool is_zero_before(const spot *s) {
     return s->prev.kind == PDL_TK_INT && s->here.kind == PDL_TK_INT && touches(s);
@@ -266,6 +269,8 @@ static const struct {
     {ANY, ",", value_due, "a value is missing before this comma"},
     {ANY, ":-", is_format, "write `a | default(b)`"},
     {ANY, ":.", is_format, "write '%.2f' | format(x)"},
+    {ANY, "#", after_value, "an expression has no comments"},
+    {ANY, ";", is_outside, "each expression has its own braces: ${ ... }"},
     {ANY, "}", is_double_brace, "the braces are single: ${ ... }"},
     {ANY, "}", is_alone_in_braces, ALONE},
     {ANY, "", is_in_quotes,

@@ -204,9 +204,7 @@ static bool check_known(pdl_reader *r, const pdl_xnode *n) {
     r->fail.no_test = !is_filter;
     pdl_buf b = PDL_BUF;
     if (is_filter && r->known->advise_filter) r->known->advise_filter(n->u.filter.name, &b);
-    pdl_str near = {0};
-    if (!is_filter && r->known->near_test) near = r->known->near_test(n->u.filter.name);
-    if (near.n) pdl_buf_putf(&b, "did you mean '%.*s'?", PDL_FMT(near));
+    if (!is_filter && r->known->advise_test) r->known->advise_test(n->u.filter.name, &b);
     if (b.len) r->fail.hint = pdl_arena_str(r->arena, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return false;

@@ -668,8 +668,10 @@ static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc l
     pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
     if (n->kind == PDL_NODE_MAP)
         pdl_loader_hint(l, d, "%s", for_advice(n));
+    else if (pdl_node_is_null(n))
+        pdl_loader_hint(l, d, "each name has a list: for: {a: LIST, b: LIST}");
     else
-        pdl_loader_hint(l, d, "a number of times is `maxIterations`, or ${ range(N) }");
+        pdl_loader_hint(l, d, PDL_NO_LIST);
     return NULL;
 }
 

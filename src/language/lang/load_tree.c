@@ -12,7 +12,7 @@
 
 static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
 static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
-const pdl_xnames pdl_known_xnames = {is_filter, is_test, pdl_filter_advise, pdl_test_near};
+const pdl_xnames pdl_known_xnames = {is_filter, is_test, pdl_filter_advise, pdl_test_advise};
 
 const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v) {
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);

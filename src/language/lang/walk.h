@@ -54,6 +54,7 @@ bool pdl_tree_is_text(const pdl_tree *t, pdl_str *text);
 bool pdl_program_sets_later(const pdl_program *p, pdl_str name, pdl_loc at, pdl_loc *where);
 #define PDL_CALL_NAMES "`call` names the function, `args` what it is given: call: ${ f }"
 #define PDL_CALL_TEXT  "a function is the value of an expression: call: ${ f }"
+#define PDL_NO_LIST    "a number of times is `maxIterations`, or ${ range(N) }"
 #define PDL_DASH       "%.*s is a subtraction here: names in expressions have no -"
 #define PDL_SETS_LATER "'%.*s' gets its value later, in line %u: that belongs before what reads it"
 

@@ -25,6 +25,7 @@ enum { ANY = -1, NONE = -2 /* no key says which kind of block it is */ };
 #define PARSED     "`json` reads numbers and booleans; the type of a result is `spec`"
 #define SEPARATOR  "what is between the results is `with`"
 #define FORMAT     "a format is one word: `parser: json`"
+#define AS_REGEX   "write {regex: '...'}"
 #define SHELL_FORM "a command is a block: lang: command, and code: ..."
 #define ELSE_IF    "write else: {if: ..., then: ...}"
 #define MODEL_NAME "write model: PROVIDER/NAME"
@@ -36,13 +37,34 @@ enum { ANY = -1, NONE = -2 /* no key says which kind of block it is */ };
 #define SHOULD_BE  "the type of the answer is `spec`"
 #define BLOCKS     "write `text:` with a list of blocks"
 #define WRITTEN    "`-o FILE` of the command writes the result; code writes other files"
-#define ASKED      "a question to a person is `read:` without a file, and `message: ...`"
+#define NAMED      "the name of a result is `def`"
+#define IN_DEFS    "variables are in `defs`"
+#define ON_ERROR   "what runs after an error is `fallback`"
+#define HIDDEN     "contribute: [] hides a result"
+#define IN_ORDER   "blocks run in the order in which they are written"
+#define ENVIRONS   "environment variables are given: -d home=\"$HOME\""
+#define FETCHED    "stdlib.http(URL).text is a page"
+#define ROUTED                                                                                     \
+    "leave `platform` out: the model's name says which service answers, as in ollama/NAME"
+#define BY_PYTHON "a block with `lang: python` can read it"
+#define ASKED     "a question to a person is `read:` without a file, and `message: ...`"
 
 static const struct {
     int kind;
     const char *word, *hint;
 } keys[] = {
     {PDL_BLOCK_model, "messages", SENT},
+    {PDL_BLOCK_model, "content", SENT},
+    {PDL_BLOCK_model, "question", SENT},
+    {PDL_BLOCK_model, "query", SENT},
+    {PDL_BLOCK_model, "history", SENT},
+    {PDL_BLOCK_model, "system_prompt", SYSTEM},
+    {PDL_BLOCK_model, "system_message", SYSTEM},
+    {PDL_BLOCK_model, "max_new_tokens", PARAMETER},
+    {PDL_BLOCK_model, "decoding_method", PARAMETER},
+    {PDL_BLOCK_model, "repetition_penalty", PARAMETER},
+    {PDL_BLOCK_model, "functions", "write parameters: {tools: [...]}"},
+    {PDL_BLOCK_model, "cache", "--cache FILE of the command keeps answers"},
     {PDL_BLOCK_model, "provider", MODEL_NAME},
     {PDL_BLOCK_model, "api_version", PARAMETER},
     {PDL_BLOCK_model, "keep_alive", PARAMETER},
@@ -157,10 +179,33 @@ static const struct {
     {ANY, "loop", REPEATED},
     {PDL_BLOCK_repeat, "foreach", "write for: {NAME: LIST}"},
     {PDL_BLOCK_repeat, "for_each", "write for: {NAME: LIST}"},
+    {PDL_BLOCK_repeat, "forEach", "write for: {NAME: LIST}"},
+    {PDL_BLOCK_repeat, "with_items", "write for: {NAME: LIST}"},
     {PDL_BLOCK_repeat, "each", "write for: {NAME: LIST}"},
     {PDL_BLOCK_repeat, "items", "write for: {NAME: LIST}"},
     {PDL_BLOCK_repeat, "over", "write for: {NAME: LIST}"},
     {ANY, "foreach", REPEATED},
+    {ANY, "forEach", REPEATED},
+    {ANY, "with_items", REPEATED},
+    {ANY, "register", NAMED},
+    {ANY, "assign", NAMED},
+    {ANY, "definitions", IN_DEFS},
+    {ANY, "locals", IN_DEFS},
+    {ANY, "constants", IN_DEFS},
+    {ANY, "desc", "did you mean 'description'?"},
+    {ANY, "comment", "write it into `description`, or as a comment: # ..."},
+    {ANY, "env", ENVIRONS},
+    {ANY, "show", HIDDEN},
+    {ANY, "hide", HIDDEN},
+    {ANY, "hidden", HIDDEN},
+    {ANY, "silent", HIDDEN},
+    {ANY, "quiet", HIDDEN},
+    {ANY, "display", HIDDEN},
+    {ANY, "needs", IN_ORDER},
+    {ANY, "depends_on", IN_ORDER},
+    {ANY, "ignore_errors", ON_ERROR},
+    {ANY, "continue-on-error", ON_ERROR},
+    {ANY, "rescue", ON_ERROR},
     {ANY, "for_each", REPEATED},
     {ANY, "write", WRITTEN},
     {ANY, "save", WRITTEN},
@@ -203,6 +248,20 @@ static const struct {
     {NONE, "list", "write `data:` or `array:`"},
     {NONE, "try", "write the block itself, with `fallback:` for what runs after an error"},
     {NONE, "parallel", "write `for:` and `map:`, or `text:` with `context: independent`"},
+    {NONE, "forEach", "write `for:` and `repeat:`"},
+    {NONE, "debug", "write `text:`"},
+    {NONE, "set_fact", IN_DEFS},
+    {NONE, "definitions", IN_DEFS},
+    {NONE, "uses", "a module is imported: defs: {NAME: {import: FILE}}"},
+    {NONE, "api", FETCHED},
+    {NONE, "url", FETCHED},
+    {NONE, "fetch", FETCHED},
+    {NONE, "http", FETCHED},
+    {NONE, "human", "write {role: user, text: ...}"},
+    {NONE, "ai", "write {role: assistant, text: ...}"},
+    {NONE, "nodes", BLOCKS},
+    {NONE, "flow", BLOCKS},
+    {NONE, "actions", BLOCKS},
     {NONE, "chat", MODEL_NAME},
     {NONE, "llm", MODEL_NAME},
     {NONE, "ask", ASKED},
@@ -320,7 +379,25 @@ static const struct {
     {"lastOf", "last", "write lastOf"},
     {"text", "str", "write text"},
     {"text", "string", "write text"},
-    {"json", "regex", "write {regex: '...'}"},
+    {"json", "regex", AS_REGEX},
+    {"json", "regexp", AS_REGEX},
+    {"json", "re", AS_REGEX},
+    {"json", "pydantic", "the type of a result is `spec`"},
+    {"json", "xml", BY_PYTHON},
+    {"json", "html", BY_PYTHON},
+    {"json", "toml", BY_PYTHON},
+    {"json", "tsv", BY_PYTHON},
+    {"litellm", "bam", ROUTED},
+    {"litellm", "watsonx", ROUTED},
+    {"litellm", "ollama", ROUTED},
+    {"litellm", "anthropic", ROUTED},
+    {"litellm", "azure", ROUTED},
+    {"litellm", "bedrock", ROUTED},
+    {"litellm", "vertex_ai", ROUTED},
+    {"litellm", "gemini", ROUTED},
+    {"litellm", "groq", ROUTED},
+    {"litellm", "huggingface", ROUTED},
+    {"litellm", "replicate", ROUTED},
     {"yaml", "yml", "write yaml"},
     {"json", "int", PARSED},
     {"json", "integer", PARSED},
@@ -383,8 +460,25 @@ static bool is_tool_server(const pdl_node *n) {
     return pdl_node_find(n, PDL_STR("command"), NULL) || pdl_node_find(n, PDL_STR("url"), NULL);
 }
 
+static bool is_name_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Returns true for `x:1` where an object is expected. */
+static bool is_glued(pdl_str field, const pdl_node *n) {
+    static const char *const objects[] = {"defs", "parameters", "args", "for", "function", "retry"};
+    if (!pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN) return false;
+    size_t i = 0, end = 0;
+    while (i < sizeof objects / sizeof *objects && !pdl_str_is(field, objects[i])) i++;
+    while (end < n->text.n && is_name_byte(n->text.p[end])) end++;
+    return i < sizeof objects / sizeof *objects && end && end < n->text.n &&
+           n->text.p[end] == ':' &&
+           !pdl_str_starts(pdl_str_sub(n->text, end, n->text.n), PDL_STR("://"));
+}
+
 const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
     if (is_nothing(n)) return NULL;
+    if (is_glued(field, n)) return "a key is followed by a colon and a space: x: 1";
     if (pdl_str_is(field, "import") && n->kind == PDL_NODE_MAP && is_tool_server(n))
         return "a tool server is imported by its name: import: \"mcp:NAME\"; the file that "
                "PDL_MCP_CONFIG names says what it is";
@@ -392,10 +486,6 @@ const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if ((forms[i].written & written) && pdl_str_is(field, forms[i].field)) return forms[i].hint;
     return NULL;
-}
-
-static bool is_name_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* Returns true when an expression of the file reads a variable of this name. */
@@ -476,6 +566,9 @@ const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known) 
         for (size_t k = 0; k < n_known; k++)
             if (pdl_str_is(known[k], values[i].meant)) return values[i].hint;
     }
+    bool is_parser = n_known && pdl_str_is(known[0], "json");
+    for (size_t i = 0; is_parser && i < word.n; i++)
+        if (pdl_byte_in(word.p[i], PDL_STR("\\^$*+()[]|"))) return AS_REGEX;
     return NULL;
 }
 

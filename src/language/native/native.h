@@ -140,9 +140,10 @@ pdl_native_table pdl_native_table_at(size_t i);
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
-/* Appends advice on what to write in place of a filter that does not exist. Appends nothing when no
- * advice is known. */
+/* Append advice on what to write in place of a filter or a test that does not exist. Append nothing
+ * when no advice is known. */
 void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
+void pdl_test_advise(pdl_str name, struct pdl_buf *out);
 /* Appends advice on what to write in place of an undefined name. `called` is set for `len(x)`, and
  * `dotted` for `math.pi`. A name that is used in neither way is usually a variable of the
  * program. */
@@ -159,6 +160,7 @@ pdl_str pdl_attribute_advice(pdl_str name);
 pdl_str pdl_dashed_name(pdl_str text, pdl_str name, size_t *from);
 void pdl_fields_advise(pdl_vref x, pdl_str name, bool called, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);
+#define PDL_TEXT_NUMBER "x | int makes a number of a text, x | float one with a fraction"
 /* Appends what to write in place of x.name, which is a method that was not called. With
  * hides_field, x is an object with a field of this name. */
 void pdl_put_uncalled(pdl_str name, bool hides_field, struct pdl_buf *out);

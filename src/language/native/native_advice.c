@@ -13,13 +13,17 @@
 
 #define EMPTY(filter) "nothing is in it: x | " filter " | default(y) is y then"
 #define JOINED        "`~` joins values as text; x | int makes a number of a text"
-#define NUMBER        "x | int makes a number of a text, x | float one with a fraction"
+#define NUMBER        PDL_TEXT_NUMBER
 #define ANY_OF        "write (x | select | list | length) > 0"
 #define ALL_OF        "write (x | reject | list | length) == 0"
 #define AS_BOOL       "write `not not x`"
 #define AS_LIST       "write x | list"
 #define AS_SET        "write x | unique | list"
 #define NOTHING       "the value is null: x | default(y, true) is y then"
+
+#define IN_PYTHON "Python runs in a block: lang: python"
+#define AS_REGEX  "a regular expression is a parser of a block: {regex: ...}"
+#define IS_EMPTY  "write `not x`, or `x | length == 0`"
 
 typedef struct other_word {
     const char *word, *here;
@@ -41,7 +45,7 @@ static const other_word filters[] = {
 static const other_word no_filters[] = {
     {"any", ANY_OF},
     {"all", ALL_OF},
-    {"bool", AS_BOOL},
+    {"bool", "write x == 'true' for a text, and `not not x` for another value"},
     {"tuple", AS_LIST},
     {"set", AS_SET},
     {"append", "write x + [item]"},
@@ -55,7 +59,33 @@ static const other_word no_filters[] = {
     {"from_json", "a block with parser: json reads JSON"},
     {"fromjson", "a block with parser: json reads JSON"},
     {"parse_json", "a block with parser: json reads JSON"},
-    {"regex_replace", "a regular expression is a parser of a block: {regex: ...}"},
+    {"regex_replace", AS_REGEX},
+    {"regex_search", AS_REGEX},
+    {"regex_findall", AS_REGEX},
+    {"match", AS_REGEX},
+    {"from_yaml", "a block with parser: yaml reads YAML"},
+    {"to_yaml", IN_PYTHON},
+    {"to_nice_yaml", IN_PYTHON},
+    {"to_nice_json", "write x | tojson(indent=2)"},
+    {"b64encode", IN_PYTHON},
+    {"b64decode", IN_PYTHON},
+    {"hash", IN_PYTHON},
+    {"md5", IN_PYTHON},
+    {"sha1", IN_PYTHON},
+    {"sha256", IN_PYTHON},
+    {"date", IN_PYTHON},
+    {"pluralize", IN_PYTHON},
+    {"strftime", IN_PYTHON},
+    {"to_datetime", IN_PYTHON},
+    {"basename", "write (x | string).split('/') | last"},
+    {"mandatory", "a variable without a value is an error: leave the filter out"},
+    {"dict2items", "write x.items()"},
+    {"flatten", "write x | sum(start=[])"},
+    {"union", "write (x + y) | unique | list"},
+    {"difference", "write x | reject('in', y) | list"},
+    {"intersect", "write x | select('in', y) | list"},
+    {"zip", "lists go in parallel: for: {a: LIST, b: LIST}"},
+    {"type_debug", "write `x is string`, `x is number`, `x is mapping` or `x is sequence`"},
     {"trunc", "write x | int"},
     {"floor", "write x | round(0, 'floor') | int"},
     {"ceil", "write x | round(0, 'ceil') | int"},
@@ -64,6 +94,33 @@ static const other_word no_filters[] = {
     {"substr", "write x[from:to]"},
     {"substring", "write x[from:to]"},
     {"ternary", "write `a if condition else b`"},
+};
+
+/* Words that are not tests, each with advice. */
+static const other_word no_tests[] = {
+    {"empty", IS_EMPTY},
+    {"blank", IS_EMPTY},
+    {"null", "did you mean 'none'?"},
+    {"nil", "did you mean 'none'?"},
+    {"undef", "did you mean 'undefined'?"},
+    {"str", "did you mean 'string'?"},
+    {"int", "did you mean 'integer'?"},
+    {"bool", "did you mean 'boolean'?"},
+    {"list", "did you mean 'sequence'?"},
+    {"array", "did you mean 'sequence'?"},
+    {"dict", "did you mean 'mapping'?"},
+    {"object", "did you mean 'mapping'?"},
+    {"function", "did you mean 'callable'?"},
+    {"match", AS_REGEX},
+    {"matching", AS_REGEX},
+    {"search", AS_REGEX},
+    {"regex", AS_REGEX},
+    {"contains", "write `item in x`"},
+    {"not", "write `is not`"},
+    {"a", "leave `a` out: `x is string`"},
+    {"an", "leave `an` out: `x is integer`"},
+    {"greater", "write x > y"},
+    {"less", "write x < y"},
 };
 
 /* The use of a name: BARE, f(x), x.y or x[y]. Programs may also use many of these names for
@@ -87,11 +144,11 @@ static const struct {
     {"TRUE", BARE | CALLED | DOTTED, "write true"},
     {"FALSE", BARE | CALLED | DOTTED, "write false"},
     {"isinstance", CALLED, "write `x is string`, `x is number`, `x is mapping` or `x is sequence`"},
-    {"math", DOTTED, "Python runs in a block: lang: python"},
-    {"os", DOTTED, "Python runs in a block: lang: python"},
+    {"math", DOTTED, IN_PYTHON},
+    {"os", DOTTED, IN_PYTHON},
     {"re", DOTTED,
      "Python runs in a block: lang: python; a regular expression is a parser: {regex: ...}"},
-    {"datetime", CALLED | DOTTED, "Python runs in a block: lang: python"},
+    {"datetime", CALLED | DOTTED, IN_PYTHON},
     {"env", DOTTED, "environment variables are given: -d home=\"$HOME\""},
     {"environ", DOTTED, "environment variables are given: -d home=\"$HOME\""},
     {"getenv", CALLED, "environment variables are given: -d home=\"$HOME\""},
@@ -104,13 +161,13 @@ static const struct {
     {"time", CALLED | DOTTED, "the time is read by Python: lang: python"},
     {"json", DOTTED, "write x | tojson, or a block with parser: json"},
     {"type", CALLED, "write `x is string`, `x is number`, `x is mapping` or `x is sequence`"},
-    {"eval", CALLED, "Python runs in a block: lang: python"},
+    {"eval", CALLED, IN_PYTHON},
     {"print", CALLED, "the result of a block is what is printed"},
     {"loop", DOTTED, "`index: NAME` beside `for` is the number of the iteration, from 0"},
     {"enumerate", CALLED, "`index: NAME` beside `for` is the number of the iteration, from 0"},
     {"zip", CALLED, "lists go in parallel: for: {a: LIST, b: LIST}"},
     {"JSON", DOTTED, "write x | tojson, or a block with parser: json"},
-    {"requests", DOTTED, "Python runs in a block: lang: python"},
+    {"requests", DOTTED, IN_PYTHON},
     {"lambda", BARE | CALLED | DOTTED,
      "a function is a block: function: {x: integer}, return: ..."},
     {"any", CALLED, ANY_OF},
@@ -118,8 +175,8 @@ static const struct {
     {"bool", CALLED, AS_BOOL},
     {"tuple", CALLED, AS_LIST},
     {"set", CALLED, AS_SET},
-    {"chr", CALLED, "Python runs in a block: lang: python"},
-    {"ord", CALLED, "Python runs in a block: lang: python"},
+    {"chr", CALLED, IN_PYTHON},
+    {"ord", CALLED, IN_PYTHON},
     {"divmod", CALLED, "write a // b and a % b"},
     {"pow", CALLED, "write a ** b"},
     {"repr", CALLED, "write x | tojson"},
@@ -127,7 +184,7 @@ static const struct {
     {"parseFloat", CALLED, "write x | float"},
     {"String", CALLED, "write x | string"},
     {"Number", CALLED, "write x | float"},
-    {"Math", DOTTED, "Python runs in a block: lang: python"},
+    {"Math", DOTTED, IN_PYTHON},
     {"Object", DOTTED, "write x.keys(), x.values() or x.items()"},
 };
 
@@ -209,6 +266,15 @@ void pdl_filter_advise(pdl_str name, pdl_buf *out) {
     }
     pdl_str near = pdl_filter_near(name);
     if (near.n) pdl_buf_putf(out, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+void pdl_test_advise(pdl_str name, pdl_buf *out) {
+    const char *here = find(no_tests, PDL_N_COUNT(no_tests), name);
+    pdl_str near = here ? (pdl_str){0} : pdl_test_near(name);
+    if (here)
+        pdl_buf_putf(out, "%s", here);
+    else if (near.n)
+        pdl_buf_putf(out, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
 void pdl_name_advise(pdl_str name, bool called, bool dotted, pdl_buf *out) {

@@ -153,7 +153,8 @@ static bool is_second_brace(const place *p) {
  * language. */
 static bool has_slashes(const place *p) {
     const place here = {p->text, p->at, p->at, p->bracket};
-    return follows_comment(&here) || pdl_str_starts(pdl_str_trim(line_before(p)), PDL_STR("//"));
+    return follows_comment(&here) || pdl_str_starts(pdl_str_trim(line_before(p)), PDL_STR("//")) ||
+           pdl_str_starts(pdl_str_sub(p->text, p->at, p->text.n), PDL_STR("//"));
 }
 
 static bool follows_brace(const place *p) { return p->at && p->text.p[p->at - 1] == '{'; }
@@ -223,6 +224,20 @@ static bool closes_other(const place *p) {
            pdl_str_find(line, PDL_STR("{"), 0) != PDL_NOT_FOUND;
 }
 static bool is_first_of_line(const place *p) { return !pdl_str_trim(line_before(p)).n; }
+
+/* Returns true when a line `...`, which ends a document, is above the line. Comments may be between
+ * them. */
+static bool follows_end(const place *p) {
+    pdl_str line, rest = pdl_str_sub(p->text, 0, p->at - line_before(p).n);
+    do {
+        rest = pdl_str_trim(rest);
+        size_t nl = pdl_str_rfind(rest, PDL_STR("\n"));
+        size_t from = nl == PDL_NOT_FOUND ? 0 : nl + 1;
+        line = pdl_str_sub(rest, from, rest.n);
+        rest = pdl_str_sub(rest, 0, from);
+    } while (pdl_str_starts(line, PDL_STR("#")));
+    return pdl_str_is(line, "...");
+}
 
 /* Returns true at `{x} and y`: the value ended at the bracket. */
 static bool follows_bracket(const place *p) {
@@ -366,8 +381,17 @@ static const struct {
      "the keys of a block begin in one column"},
     {"expected <block end>, but found '<block mapping start>'", is_first_of_line, MARK_HERE,
      "the keys of a block begin in one column"},
+    {"expected '<document start>', but found", follows_end, MARK_HERE,
+     "a program is one document: `...` may be at its end only"},
     {"expected '<document start>', but found '<block mapping start>'", is_first_of_line, MARK_HERE,
      "the keys of a block begin in one column"},
+    {"expected '<document start>', but found '<scalar>'", has_slashes, MARK_HERE,
+     "a comment begins with #; // is text"},
+    {"expected '<document start>', but found '<scalar>'", follows_bracket, MARK_HERE,
+     "the value ends at the bracket before this: a text that begins with { or [ is put in quotes"},
+    {"expected '<document start>', but found '<scalar>'", follows_quote, MARK_HERE,
+     "the text ends at the quote before this: put all of it in quotes, and write '' for a ' in "
+     "'...', \\\" for a \" in \"...\""},
     {"expected ',' or '}', but got '<stream end>'", NULL, MARK_BRACKET,
      "the { that opens here is not closed; a text that begins with { is put in quotes"},
     {"expected ',' or ']', but got '<stream end>'", NULL, MARK_BRACKET,

@@ -136,6 +136,11 @@ static void read_file(host *h, pdl_effect *e) {
             pdl_err_hint(&out, "%s", err.msg);
         if (missing && pdl_str_find(shown, PDL_STR(":/"), 0) != PDL_NOT_FOUND)
             pdl_err_hint(&out, "`read` reads files; stdlib.http(URL).text is a page");
+        else if (missing && pdl_str_starts(shown, PDL_STR("~")))
+            pdl_err_hint(&out, "only a shell knows ~: give the folder, -d home=\"$HOME\", and "
+                               "write ${ home }/FILE");
+        else if (missing && pdl_byte_in('*', shown))
+            pdl_err_hint(&out, "only a shell knows *: `read` reads one file");
         else if (missing && is_question(shown))
             pdl_err_hint(&out, "`read` names a file; without one it reads what a person types, and "
                                "`message: ...` asks for it");

@@ -97,5 +97,5 @@ void pdl_model_near(pdl_str model, pdl_buf *out) {
     pdl_str near = pdl_str_nearest(pdl_str_sub(model, 0, slash), names, n);
     if (!near.n) return;
     pdl_buf_put(out, near);
-    pdl_buf_put(out, pdl_str_sub(model, slash, model.n));
+    pdl_buf_putf(out, "/%.*s", PDL_FMT(pdl_str_trim(pdl_str_sub(model, slash + 1, model.n))));
 }

@@ -11,7 +11,7 @@
 
 static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
 static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
-static const pdl_xnames known = {is_filter, is_test, pdl_filter_advise, pdl_test_near};
+static const pdl_xnames known = {is_filter, is_test, pdl_filter_advise, pdl_test_advise};
 
 /* For each hint the mistakes that it is for, and the nearest ones that it would be wrong about.
  * hint: how it begins; "": none */
@@ -141,7 +141,8 @@ static const struct {
     {"${ a else b }", "write `a if condition else b`"},
     {"${ x is }", "the name of a test is missing after `is`"},
     {"${ x is not }", "the name of a test is missing after `is`"},
-    {"${ x is empty }", ""},
+    {"${ x is empty }", "write `not x`, or `x | length == 0`"},
+    {"${ x is emptyish }", ""},
     {"${ x is None }", "did you mean 'none'?"},
     {"${ x not defined }", "write `is not`, `not in` or !="},
     {"${ x is defined and not }", "a value is missing after `not`"},
@@ -155,8 +156,8 @@ static const struct {
     {"${ a OR b }", "write `or`"},
     {"${ NOT a }", "write `not`"},
     {"${ a || }", "write `or`"},
-    {"${ a; b }", ""},
-    {"${ a # b }", ""},
+    {"${ a; b }", "each expression has its own braces"},
+    {"${ a # b }", "an expression has no comments"},
     {"${ a @ b }", ""},
     {"${ a \\ b }", ""},
     {"${ a:b }", ""},
@@ -181,6 +182,13 @@ static const struct {
     {"Hello ${{ name }}", "the braces are single: ${ ... }"},
     {"${{ a", "a } is missing"},
     {"${{ a }", "the braces are single: ${ ... }"},
+    {"${{ a.b }}", "the braces are single: ${ ... }"},
+    {"Hello ${{ f(x) | upper }}!", "the braces are single: ${ ... }"},
+    {"${ {a.b} }", ""},
+    {"${ x # y }", "an expression has no comments"},
+    {"${ '#' x }", "between two values"},
+    {"${ 1; 2 }", "each expression has its own braces"},
+    {"${ f(1; 2) }", ""},
     {"${ ${ a } }", "names inside of ${ } have no $"},
     {"${ ${a} + 1 }", "names inside of ${ } have no $"},
     {"${ {a} }", "a variable inside of ${ } has no braces; an object is {'name': value}"},
@@ -399,6 +407,40 @@ static void test_failures(void **state) {
     }
 }
 
+/* Filters and tests of other tools, and near words about which nothing is known. */
+static const struct {
+    const char *word, *filter, *test;
+} missing[] = {
+    {"empty", "", "write `not x`"},
+    {"match", "a regular expression is a parser", "a regular expression is a parser"},
+    {"dict", "", "did you mean 'mapping'?"},
+    {"a", "", "leave `a` out"},
+    {"Even", "", "did you mean 'even'?"},
+    {"matched_by", "", ""},
+    {"b64encode", "Python runs in a block", ""},
+    {"to_nice_json", "write x | tojson(indent=2)", ""},
+    {"bool", "write x == 'true' for a text", "did you mean 'boolean'?"},
+    {"intersect", "write x | select('in', y) | list", ""},
+    {"pluralize", "Python runs in a block", ""},
+    {"cut", "", ""},
+};
+
+static void test_missing(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+        pdl_buf filter = PDL_BUF, test = PDL_BUF;
+        pdl_filter_advise(pdl_str_of(missing[i].word), &filter);
+        pdl_test_advise(pdl_str_of(missing[i].word), &test);
+        const pdl_buf *got[] = {&filter, &test};
+        const char *want[] = {missing[i].filter, missing[i].test};
+        for (int k = 0; k < 2; k++)
+            if (*want[k] ? !pdl_str_starts(pdl_buf_str(got[k]), pdl_str_of(want[k])) : got[k]->len)
+                fail_msg("%s: %.*s", missing[i].word, PDL_FMT(pdl_buf_str(got[k])));
+        pdl_buf_fini(&filter);
+        pdl_buf_fini(&test);
+    }
+}
+
 /* What is suggested exists. */
 static void test_words(void **state) {
     (void)state;
@@ -414,7 +456,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_syntax), cmocka_unit_test(test_templates),
         cmocka_unit_test(test_names),  cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words),  cmocka_unit_test(test_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

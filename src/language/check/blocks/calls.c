@@ -91,9 +91,7 @@ static void change_receiver(pdl_infer *in, const pdl_xnode *x) {
 
 static void hint_unknown(pdl_infer *in, pdl_diag *d, pdl_str name, bool filter) {
     pdl_buf b = PDL_BUF;
-    if (filter) pdl_filter_advise(name, &b);
-    pdl_str near = filter ? (pdl_str){0} : pdl_test_near(name);
-    if (near.n) pdl_buf_putf(&b, "did you mean '%.*s'?", PDL_FMT(near));
+    (filter ? pdl_filter_advise : pdl_test_advise)(name, &b);
     if (b.len) pdl_checker_hint(in->c, d, "%s", pdl_buf_z(&b));
     pdl_buf_fini(&b);
 }

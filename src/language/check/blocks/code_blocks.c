@@ -130,8 +130,11 @@ static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) 
 static void report_broken(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
                           const pdl_python_report *r) {
     const pdl_loc at = pdl_node_text_loc(t->node, (uint32_t)r->start, (uint32_t)r->end);
-    pdl_checker_diag(c, PDL_RULE_python_syntax, b->code->loc, at, "Python: %.*s",
-                     PDL_FMT(pdl_buf_str(&r->message)));
+    pdl_str message = pdl_buf_str(&r->message);
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_python_syntax, b->code->loc, at, "Python: %.*s",
+                                   PDL_FMT(message));
+    if (pdl_str_starts(message, PDL_STR("'return' outside function")))
+        pdl_checker_hint(c, d, "write `result = ...`: it is the value of the block");
 }
 
 /* Reports a name that nothing defines. The rule is a warning, because the name may be read in a
@@ -262,10 +265,19 @@ static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model
     check_values(c, b->parameters, n, model);
 }
 
+static void report_nameless(pdl_checker *c, const pdl_b_model *b) {
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_model_unknown, pdl_field_loc(&b->head, "model"),
+                                   pdl_checker_value_loc(&b->head, "model"),
+                                   "the name of the model is empty");
+    pdl_checker_hint(c, d, "a model is named PROVIDER/MODEL");
+}
+
 void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
     const pdl_check_models *m = c->opt->models;
     pdl_str model = m && !c->quiet ? known_text(c, b->model) : (pdl_str){0};
-    if (!model.n || (b->platform.s.p && !pdl_str_is(b->platform.s, "litellm"))) return;
+    if (model.p && !pdl_str_trim(model).n) report_nameless(c, b);
+    if (!pdl_str_trim(model).n || (b->platform.s.p && !pdl_str_is(b->platform.s, "litellm")))
+        return;
     pdl_loc loc = pdl_field_loc(&b->head, "model"), mark = pdl_checker_value_loc(&b->head, "model");
     pdl_buf text = PDL_BUF, near = PDL_BUF;
     const pdl_node *parameters = b->parameters ? b->parameters->node : NULL;

@@ -91,9 +91,17 @@ enum {
                PDL_TY_RANGE | PDL_TY_OTHER | PDL_TY_UNDEFINED
 };
 
-/* Returns true for two numbers with a dash between them, such as "1-3". */
+static bool is_whole(pdl_str s) {
+    size_t i = 0;
+    while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9') i++;
+    return i && i == s.n;
+}
+
+/* Returns true for two numbers with a dash or two dots between them, such as "1-3" and "1..3". */
 static bool is_span(pdl_str s) {
-    size_t digits = 0, dash = PDL_NOT_FOUND;
+    size_t digits = 0, dash = PDL_NOT_FOUND, dots = pdl_str_find(s, PDL_STR(".."), 0);
+    if (dots != PDL_NOT_FOUND && dots)
+        return is_whole(pdl_str_sub(s, 0, dots)) && is_whole(pdl_str_sub(s, dots + 2, s.n));
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '-' && i && dash == PDL_NOT_FOUND)
             dash = i;
@@ -153,6 +161,7 @@ static const pdl_ty *check_for_list(pdl_checker *c, const pdl_tree *list) {
         c, PDL_RULE_loop_type, list->loc, list->node ? pdl_node_loc(list->node) : list->loc,
         "`for` goes through lists, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
     pdl_checker_hint_method(c, d, t);
+    if (t->kinds == PDL_TY_INT && !(d && d->hint.n)) pdl_checker_hint(c, d, PDL_NO_LIST);
     pdl_buf_fini(&shown);
     return &pdl_ty_any;
 }
@@ -259,6 +268,21 @@ static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree
                      "nothing ends this loop: %s", why);
 }
 
+/* Reports `repeat: i`, where the variable i of the loop is meant. */
+static void check_body_text(pdl_checker *c, const pdl_fors *f, const pdl_block *body) {
+    const pdl_node *n = body && body->kind == PDL_BLOCK_scalar ? body->node : NULL;
+    if (!f || !n || c->quiet || c->opt->no_lint || !pdl_node_is_str(n)) return;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const pdl_tree *name = f->names[i];
+        if (name->kind != PDL_TREE_CONST || !pdl_is_str(name->value) ||
+            !pdl_str_eq(pdl_str_get(name->value), n->text))
+            continue;
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_text_variable, body->loc, pdl_node_loc(n),
+                                       "`%.*s` is left in the text as it is", PDL_FMT(n->text));
+        pdl_checker_hint(c, d, "the variable is written ${ %.*s }", PDL_FMT(n->text));
+    }
+}
+
 /* Checks a loop. An iteration may read the definitions of the iteration before it, and the values
  * from before the loop are only those of the first iteration. So the variables that the body
  * defines are unknown. */
@@ -285,6 +309,7 @@ static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repea
     pdl_checker_condition(c, repeats, b->while_);
     pdl_checker_guards(c, b->while_);
     narrow(c, b->while_);
+    check_body_text(c, b->fors, b->body);
     const pdl_ty *each = pdl_checker_block(c, b->body, no_name());
     const pdl_ty *stops = pdl_checker_tree(c, b->until);
     truth ends = truth_known(b->until, stops);
@@ -317,6 +342,7 @@ static PDL_NOINLINE const pdl_ty *check_map(pdl_checker *c, const pdl_b_map *b) 
     c->sure = sure && !b->max && least > 0;
     c->dead = dead || never;
     c->local = true;
+    check_body_text(c, b->fors, b->body);
     const pdl_ty *each = pdl_checker_block(c, b->body, no_name());
     const pdl_ty *t = pdl_checker_joined(c, b->join, each, least <= 0 || b->max);
     c->sure = sure;

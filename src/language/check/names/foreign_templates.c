@@ -138,11 +138,31 @@ static size_t next_form(pdl_str s, size_t i) {
     return i;
 }
 
+/* Reports \${ x }, since a backslash does not keep the expression from being evaluated. */
+static void report_escape(pdl_checker *c, const pdl_tree *t, pdl_str text, size_t at) {
+    const pdl_node *n = t->node;
+    bool placed = n && n->kind == PDL_NODE_SCALAR && pdl_str_eq(n->text, text);
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_text_variable, t->loc,
+                                   placed ? pdl_node_text_loc(n, at, at + 3) : t->loc,
+                                   "a backslash before ${ stays, and the expression is evaluated");
+    pdl_checker_hint(c, d, "the text ${ is written ${ '${' }");
+}
+
+static bool is_escaped(pdl_str s, size_t at) {
+    bool begins =
+        at && s.p[at - 1] == '\\' && pdl_str_starts(pdl_str_sub(s, at, s.n), PDL_STR("${"));
+    return begins && !(at > 1 && s.p[at - 2] == '\\');
+}
+
 static void find_forms(pdl_checker *c, const pdl_tree *t, pdl_str text) {
     size_t found = 0, i = 0;
     bool has_tag = false;
     while ((i = next_form(text, i)) < text.n && found < MAX_FORMS) {
         foreign_form f = form_at(c, text, i, &has_tag);
+        if (!found && is_escaped(text, i)) {
+            report_escape(c, t, text, i - 1);
+            found++;
+        }
         if (f.name.n) {
             report(c, t, text, i, &f);
             found++;

@@ -80,7 +80,16 @@ static void check_flow_key(pdl_checker *c, const pdl_pair *pair) {
 
 /* --- a text that # cuts ----------------------------------------------------------------------- */
 
-/* Reports `issue #5` and `#tag`: the # of a remark is followed by a blank or another #. */
+/* Returns true after `text:` and after the dash of an item, where a text is expected. */
+static bool is_text_due(pdl_str all, size_t at) {
+    size_t from = at;
+    while (from && all.p[from - 1] != '\n') from--;
+    pdl_str before = pdl_str_trim(pdl_str_sub(all, from, at));
+    return pdl_str_ends(before, PDL_STR("text:")) || pdl_str_ends(before, PDL_STR("-"));
+}
+
+/* Reports `issue #5` and `#tag`: the # of a remark is followed by a blank or another #. Where a
+ * text is expected and there is none, `# Title` is reported, too. */
 static void check_cut(pdl_checker *c, const pdl_node *n) {
     bool empty = pdl_node_is_null(n) && !n->text.n;
     if (n->style != PDL_STYLE_PLAIN || !n->src || n->shared || !(empty || pdl_node_is_str(n)))
@@ -89,7 +98,8 @@ static void check_cut(pdl_checker *c, const pdl_node *n) {
     size_t from = n->end, at = from;
     while (at < all.n && all.p[at] == ' ') at++;
     if (at + 1 >= all.n || all.p[at] != '#' || (at == from && !empty)) return;
-    if (!is_word_byte(all.p[at + 1]) && all.p[at + 1] != '{') return;
+    bool is_remark = !is_word_byte(all.p[at + 1]) && all.p[at + 1] != '{';
+    if (is_remark && !(empty && is_text_due(all, at))) return;
     size_t end = pdl_str_find(all, PDL_STR("\n"), at);
     if (end == PDL_NOT_FOUND) end = all.n;
     pdl_loc mark = {n->src, (uint32_t)at, (uint32_t)end};
@@ -97,6 +107,28 @@ static void check_cut(pdl_checker *c, const pdl_node *n) {
                                    empty ? "the text is empty: # begins a comment"
                                          : "the text ends here: # begins a comment");
     pdl_checker_hint(c, d, "put a text with # in quotes; a comment is written `# ...`");
+}
+
+/* --- an item that continues a text ------------------------------------------------------------ */
+
+/* Reports `- b` below `- a` when it is indented more. It is then no item of the list, but the next
+ * words of the text `a`. */
+static void check_item(pdl_checker *c, const pdl_node *n) {
+    if (!pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN || !n->src || n->shared) return;
+    pdl_str all = n->src->text;
+    for (size_t i = n->start; i < n->end; i++) {
+        size_t at = i + 1;
+        if (all.p[i] != '\n') continue;
+        while (at < n->end && all.p[at] == ' ') at++;
+        if (!pdl_str_starts(pdl_str_sub(all, at, n->end), PDL_STR("- "))) continue;
+        pdl_loc mark = {n->src, (uint32_t)at, (uint32_t)at + 1};
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_key_text, mark, mark,
+                                       "this line continues the text before it");
+        pdl_checker_hint(c, d,
+                         "the items of a list begin in one column; a text of several lines "
+                         "follows |");
+        return;
+    }
 }
 
 void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *pair) {
@@ -217,6 +249,7 @@ void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b) {
     if (b->kind == PDL_BLOCK_data && PDL_AS(data, b)->data) n = PDL_AS(data, b)->data->node;
     if (!n || n->kind != PDL_NODE_SCALAR) return;
     check_cut(c, n);
+    check_item(c, n);
     if (b->kind != PDL_BLOCK_scalar) return;
     check_key(c, b);
     check_quotes(c, n);

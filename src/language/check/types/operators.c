@@ -84,6 +84,15 @@ static bool divides(pdl_xop op) {
     return op == PDL_XOP_DIV || op == PDL_XOP_FLOORDIV || op == PDL_XOP_MOD;
 }
 
+/* Returns true when the operator takes two numbers, and one operand or both are texts. */
+static bool wants_numbers(pdl_xop op, const pdl_ty *a, const pdl_ty *b) {
+    bool orders = op == PDL_XOP_LT || op == PDL_XOP_LE || op == PDL_XOP_GT || op == PDL_XOP_GE;
+    bool computes = op == PDL_XOP_SUB || op == PDL_XOP_MUL || divides(op) || op == PDL_XOP_POW;
+    unsigned both = PDL_TY_STR | PDL_TY_NUMBER;
+    return (orders || computes) && !((a->kinds | b->kinds) & ~both) &&
+           (a->kinds == PDL_TY_STR || b->kinds == PDL_TY_STR);
+}
+
 static void report_operands(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const pdl_ty *a,
                             const pdl_ty *b) {
     pdl_buf left = PDL_BUF, right = PDL_BUF;
@@ -101,6 +110,8 @@ static void report_operands(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const
         pdl_checker_hint(in->c, d, "write dict(x, **y)");
     else if (op == PDL_XOP_ADD && a->kinds == PDL_TY_LIST)
         pdl_checker_hint(in->c, d, "write x + [item]");
+    else if (wants_numbers(op, a, b))
+        pdl_checker_hint(in->c, d, PDL_TEXT_NUMBER);
     pdl_buf_fini(&left);
     pdl_buf_fini(&right);
 }

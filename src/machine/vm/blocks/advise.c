@@ -283,6 +283,24 @@ void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err) {
     }
 }
 
+/* Returns true when the code itself, outside of ${ }, has the name that Python did not find. */
+static bool is_own_name(pdl_str code, pdl_str msg) {
+    size_t from = pdl_str_find(msg, PDL_STR("NameError: name '"), 0), depth = 0;
+    if (from == PDL_NOT_FOUND) return false;
+    from += strlen("NameError: name '");
+    pdl_str name = pdl_str_sub(msg, from, pdl_str_find(msg, PDL_STR("'"), from));
+    for (size_t i = 0; i < code.n; i++) {
+        pdl_str rest = pdl_str_sub(code, i, code.n);
+        if (!depth && pdl_str_starts(rest, PDL_STR("${")))
+            depth = 1, i++;
+        else if (depth)
+            depth += (code.p[i] == '{') - (size_t)(code.p[i] == '}');
+        else if (name.n && pdl_str_starts(rest, name))
+            return true;
+    }
+    return false;
+}
+
 void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err) {
     const pdl_node *node = b->code ? b->code->node : NULL;
     pdl_str msg = pdl_str_of(err->msg);
@@ -291,6 +309,7 @@ void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err) {
     if (pdl_str_find(msg, PDL_STR("NameError: "), 0) == PDL_NOT_FOUND &&
         pdl_str_find(msg, PDL_STR("SyntaxError: "), 0) == PDL_NOT_FOUND)
         return;
+    if (is_own_name(node->text, msg)) return;
     pdl_err_hint(err, "the text of ${ } becomes part of the code: Python knows the variable itself "
                       "by its name, without ${ }");
 }

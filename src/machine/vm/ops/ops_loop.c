@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "lang/walk.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
 #include "value/type_words.h"
@@ -43,6 +44,7 @@ static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
     const pdl_type_word *word = pdl_type_word_of(v);
     if (word)
         pdl_err_plain(err, "Values inside the For block must be lists but got %s.", word->plain);
+    if (pdl_is_int(v)) pdl_err_hint(err, PDL_NO_LIST);
     if (pdl_is(v, PDL_V_NATIVE) && !pdl_is_absent(pdl_native_receiver(v))) {
         pdl_buf hint = PDL_BUF;
         pdl_uncalled_advise(pdl_native_receiver(v), pdl_str_of(pdl_native_row(v)->name), &hint);

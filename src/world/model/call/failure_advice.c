@@ -30,7 +30,7 @@ static void advise_provider(pdl_str model, pdl_err *err) {
     else if (near.len)
         pdl_err_hint(err, "did you mean %s? Known are %s", pdl_buf_z(&near), pdl_buf_z(&known));
     /* a model name without a provider is often the name of a model on a local server */
-    else if (!pdl_byte_in('/', model))
+    else if (pdl_str_trim(model).n && !pdl_byte_in('/', model))
         pdl_err_hint(err,
                      "a model is named PROVIDER/MODEL; known providers are %s; a model of ollama "
                      "is ollama_chat/%.*s",
