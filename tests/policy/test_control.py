@@ -146,6 +146,15 @@ def test_control(pdl, part):
             check("%s: strict" % name, not ran and "policy p.yaml, line 1, refuses" in told and "from model" in told, told)
 
 
+def changed(made, change, read, times):
+    """A block in which the letters of x choose whether an object of the program is changed, and that then reads the object."""
+    def choice(i):
+        return {"if": "${ x[%d] == '%s' }" % (i, "ba"[i]), "then": {"data": "${ %s }" % change, "contribute": []}}
+    return {"defs": {"o": {"data": made}}, "lastOf": [*(choice(i) for i in range(times)), "${ %s }" % read]}
+
+
+OBJECTS = (([], "o.append('a')", "o | join"), ([], "o.append('a')", "o[0]"), ({}, "o.update({'k': 'a'})", "o.k"), ({"k": ["b"]}, "o.k.append('a')", "o.k[0]"),
+           ("${ cycler('a', 'b', 'c') }", "o.next()", "o.current"), ("${ namespace(t=['a']) }", "o.t.append('b')", "o.t | join"))
 # x is `ba`, of a file. One choice among the constants of the program is as bounded as what made it; several that are joined are a text.
 SEVERAL = {
     "concatenated": "('a' if x[0] == 'a' else 'b') ~ ('a' if x[1] == 'a' else 'b')", "added": "('a' if x[0] == 'a' else 'b') + ('a' if x[1] == 'a' else 'b')",
@@ -160,8 +169,10 @@ SEVERAL = {
     "a slice of a slice": "'aabab'[(0 if x[0] == 'a' else 1):][:(2 if x[1] == 'a' else 3)]", "a slice of a choice": "('aab' if x[0] == 'a' else 'bba')[(0 if x[1] == 'a' else 1):]",
     "two bounds of a list": "['a', 'b', 'c'][(0 if x[0] == 'a' else 1):(2 if x[1] == 'a' else 3)] | join", "an item of such a list": "['a', 'b', 'c'][(0 if x[0] == 'a' else 1):(2 if x[1] == 'a' else 3)][0]",
     "a namespace": "{% set n = namespace(t='') %}{% for i in [0, 1] %}{% set n.t = n.t ~ ('a' if x[i] == 'a' else 'b') %}{% endfor %}{{ n.t }}",
+    **{"changed twice: %s, %s" % o[1:]: changed(*o, 2) for o in OBJECTS},
 }
 ONE = {
+    **{"changed once: %s, %s" % o[1:]: changed(*o, 1) for o in OBJECTS if "join" not in o[2]},
     "one": "'a' if x[0] == 'a' else 'b'", "a chain": "'a' if x[0] == 'a' else 'b' if x[0] == 'b' else 'c'", "and": "x[0] == 'b' and 'y'", "of two": "'a' if x[0] == 'a' or x[1] == 'a' else 'b'",
     "nested": "('aa' if x[1] == 'a' else 'ab') if x[0] == 'a' else ('ba' if x[1] == 'a' else 'bb')", "beside text": "('a' if 1 == 1 else 'b') ~ ('c' if true else 'd')",
     "a template": "{% if x[0] == 'a' %}a{% else %}b{% endif %}", "one bound": "'aabab'[(0 if x[0] == 'a' else 1):3]", "the other bound": "'aabab'[1:(2 if x[0] == 'a' else 3)]",
@@ -176,7 +187,7 @@ def test_several_choices_are_a_text(build):
         Path(d, "p.yaml").write_text("{policy: 1, control: strict, rules: [{sink: command, allow: [bounded]}], otherwise: allow}")
         for rows, passes in ((SEVERAL, False), (ONE, True)):
             for name, text in rows.items():
-                value = {"lang": "jinja", "code": text} if "{%" in text else {"data": "${ %s }" % text}
+                value = text if isinstance(text, dict) else {"lang": "jinja", "code": text} if "{%" in text else {"data": "${ %s }" % text}
                 blocks = [{"def": "x", "read": "./x.txt", "contribute": []}, {"def": "y", **value, "contribute": []}, {"args": ["echo", "got", "${ y }"]}]
                 Path(d, "a.pdl").write_text(json.dumps({"defs": functions, "text": blocks}))
                 p = subprocess.run([build / "pdl", "--policy", "p.yaml", "a.pdl"], cwd=d, capture_output=True, text=True, timeout=60, check=False)

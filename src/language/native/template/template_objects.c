@@ -7,6 +7,7 @@
 #include "native/template/template_objects.h"
 
 #include "native/natives.h"
+#include "value/label.h"
 #include "value/memo.h"
 #include "value/text.h"
 
@@ -187,5 +188,5 @@ void pdl_cell_choose(pdl_vref v, pdl_label label) {
     if (!label || !pdl_is(v, PDL_V_CELL)) return;
     const void *cls = pdl_class_of(v);
     if (cls == &namespace_class || cls == &cycler_class || cls == &joiner_class)
-        cell_of(v)->chosen |= label;
+        cell_of(v)->chosen = pdl_label_combined(cell_of(v)->chosen, label);
 }

@@ -436,7 +436,8 @@ void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
     } else {
         for (size_t i = 0; i < n; i++) set_val(under(f, i), settled(*under(f, i)));
         pdl_val old = pdl_keep(root);
-        x = pdl_with_label(x, f->control); /* a choice decided that the receiver was changed */
+        /* A choice decided that the receiver was changed. Several choices can build any value. */
+        if (f->control) x = pdl_with_label(x, pdl_label_combined(pdl_label_of(x), f->control));
         x = put_along(settled(root), n ? under(f, n - 1) : NULL, n, x);
         if (sh->outside) pdl_vm_rebind_outside(f, sh->root, old, x);
         if (sh->local)
