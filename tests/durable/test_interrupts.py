@@ -28,7 +28,9 @@ def interrupted(pdl, folder, seconds, *args, sig=signal.SIGINT):
 def test_each_instant(pdl, folder, more):
     (folder / "a.pdl").write_text(PROGRAM)
     told = 0
-    for i, seconds in enumerate((0.005, 0.01, 0.02, 0.05, 0.2)):
+    for i, seconds in enumerate((0.005, 0.01, 0.02, 0.05, 0.2, 0.8, 3)):  # the last two on a machine that is slow
+        if seconds > 0.2 and told >= 2:
+            break
         own = ("--id", "r%d" % i) if not more else (more[0], "r%d.journal" % i)
         code, _, err = interrupted(pdl, folder, seconds, "--durable", *own, "-d", "n=30", "a.pdl")
         began = (folder / "runs" / ("r%d.journal" % i)).exists() or (folder / own[1]).exists()
