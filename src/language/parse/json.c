@@ -61,32 +61,74 @@ static void unescape(pdl_str text, pdl_buf *out) {
 
 /* Reads one level. *n gets the number of values in the list *out. When *n is 1, *out is the value
  * itself. */
-static bool read_level(pdl_str text, unsigned level, size_t *n, pdl_val *out, pdl_err *err) {
+static bool read_level(pdl_str text, unsigned level, bool all, size_t *n, pdl_val *out,
+                       pdl_err *err) {
     *n = 1;
     if (pdl_json_read(text, PDL_JSON_PYTHON, out, NULL, err)) return true;
     if (err->kind == PDL_E_limit || err->uncatchable) return false;
     pdl_err_fini(err);
-    if (level == MAX_LEVELS || !is_escaped(text)) return pdl_repair_text(text, n, out, err);
+    if (level == MAX_LEVELS || !is_escaped(text)) return pdl_repair_text(text, all, n, out, err);
     pdl_buf plain = PDL_BUF;
     unescape(text, &plain);
-    bool ok = read_level(pdl_buf_str(&plain), level + 1, n, out, err);
+    bool ok = read_level(pdl_buf_str(&plain), level + 1, all, n, out, err);
     pdl_buf_fini(&plain);
     return ok;
 }
 
 bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err) {
     size_t n;
-    return read_level(pdl_utf8_unmarked(text), 0, &n, out, err);
+    return read_level(pdl_utf8_unmarked(text), 0, false, &n, out, err);
 }
 
-bool pdl_json_is_several(pdl_str text) {
+/* --- the values of a text --------------------------------------------------------------------- */
+
+/* Returns the part after the thoughts of the model, or the whole text when there are none. */
+static pdl_str without_thoughts(pdl_str text) {
+    pdl_str end = PDL_STR("</think>");
+    size_t from = 0, at;
+    while ((at = pdl_str_find(text, end, from)) != PDL_NOT_FOUND) from = at + end.n;
+    return pdl_str_sub(text, from, text.n);
+}
+
+static bool is_box(pdl_vref v) { return pdl_is_dict(v) || pdl_is_list(v); }
+
+/* Adds the objects and lists of a text to *list. When the text is a JSON string, which is shorter
+ * than its text, they are those of the string. */
+static bool add_boxes(pdl_str text, pdl_val *list, pdl_err *err) {
     size_t n;
     pdl_val v;
-    pdl_err err = {0};
-    bool ok = read_level(pdl_utf8_unmarked(text), 0, &n, &v, &err);
-    if (ok) pdl_drop(v);
-    pdl_err_fini(&err);
-    return ok && n > 1;
+    bool ok = true;
+    if (!read_level(text, 0, true, &n, &v, err)) return false;
+    if (n > 1)
+        *list = pdl_list_concat(*list, v);
+    else if (is_box(v))
+        *list = pdl_list_push(*list, pdl_keep(v));
+    else if (pdl_is_str(v) && !pdl_text_is(v, ""))
+        ok = add_boxes(pdl_str_get(v), list, err);
+    pdl_drop(v);
+    return ok;
+}
+
+/* Adds the texts, numbers and words in fences. */
+static void add_fenced(pdl_str text, pdl_val *list) {
+    size_t at = 0;
+    pdl_str body;
+    while (pdl_fence_next(text, &at, &body)) {
+        pdl_val v;
+        pdl_err err = {0};
+        if (pdl_json_read(body, PDL_JSON_PYTHON, &v, NULL, &err)) *list = pdl_list_push(*list, v);
+        pdl_err_fini(&err);
+    }
+}
+
+bool pdl_json_values(pdl_str text, pdl_val *out, pdl_err *err) {
+    pdl_str answer = without_thoughts(pdl_utf8_unmarked(text));
+    *out = pdl_list_new(4);
+    bool ok = add_boxes(answer, out, err);
+    if (ok && !pdl_list_len(*out)) add_fenced(answer, out);
+    if (ok && !pdl_list_len(*out) && answer.n < text.n) ok = add_boxes(text, out, err);
+    if (!ok) pdl_drop(*out);
+    return ok;
 }
 
 bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err) {

@@ -579,15 +579,16 @@ static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
     return true;
 }
 
-/* Adds v to the values that were found so far. `listed` says whether a comma was between them. */
-static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
+/* Adds v to the values that were found so far. With `keeps`, because a comma was between them or
+ * because all values are asked for, v replaces no value but an empty one. */
+static pdl_val add_found(pdl_val found, pdl_val v, bool keeps) {
     size_t n = pdl_list_len(found);
     if (n && is_empty(v)) {
         pdl_drop(v);
         return found;
     }
     if (n && (is_empty(pdl_list_at(found, n - 1)) ||
-              (!listed && same_shape(pdl_list_at(found, n - 1), v, 0))))
+              (!keeps && same_shape(pdl_list_at(found, n - 1), v, 0))))
         return pdl_list_set(found, n - 1, v);
     return pdl_list_push(found, v);
 }
@@ -692,7 +693,7 @@ static bool is_data(reader *r) {
 }
 
 /* Reads all containers of the text from the cursor on. */
-static bool read_all(reader *r, pdl_val *found) {
+static bool read_all(reader *r, bool all, pdl_val *found) {
     pdl_rp *p = &r->rp;
     bool listed = false;
     for (int c; (c = rp_peek(p)) >= 0;) {
@@ -710,7 +711,7 @@ static bool read_all(reader *r, pdl_val *found) {
             }
         }
         if (pdl_list_len(*found) && is_empty(v)) skip_char(p);
-        *found = add_found(*found, v, listed);
+        *found = add_found(*found, v, all || listed);
         listed = comma_near(p);
     }
     return true;
@@ -742,12 +743,12 @@ static void fini(reader *r) {
     pdl_buf_fini(&r->rp.text);
 }
 
-bool pdl_repair_text(pdl_str text, size_t *n, pdl_val *out, pdl_err *err) {
+bool pdl_repair_text(pdl_str text, bool all, size_t *n, pdl_val *out, pdl_err *err) {
     reader r = {.rp = {.src = text, .text = PDL_BUF}, .barren = PDL_NOT_FOUND, .err = err};
     *n = 1;
     if (read_braceless(text, out)) return true;
     pdl_val found = pdl_list_new(0);
-    bool ok = read_all(&r, &found);
+    bool ok = read_all(&r, all, &found);
     *n = pdl_list_len(found);
     if (ok) *out = *n > 1 ? pdl_keep(found) : *n ? pdl_keep(pdl_list_at(found, 0)) : pdl_textz("");
     pdl_drop(found);

@@ -101,7 +101,7 @@ static bool read_text(const pdl_parser *p, pdl_str text, bool raw, pdl_val *out,
     case PDL_PARSE_JSON: return pdl_parse_json(text, out, err);
     case PDL_PARSE_JSONL: return pdl_parse_jsonl(text, out, err);
     case PDL_PARSE_YAML: return pdl_parse_yaml(text, raw, out, err);
-    case PDL_PARSE_CSV: return pdl_parse_csv(p, text, out, err);
+    case PDL_PARSE_CSV: return pdl_parse_csv(p, pdl_fence_inside(text), out, err);
     case PDL_PARSE_REGEX: return pdl_parse_regex(p, text, out, err);
     }
     PDL_BUG("parser kind %d", (int)p->kind);

@@ -91,8 +91,8 @@ PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_e
 
 /* Reads JSON. When strict reading fails, the text is repaired. Fails only on limits. */
 PDL_MUST bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err);
-/* Returns true when pdl_json_repair finds more than one value in a text, so that its result is the
- * list of them. */
-bool pdl_json_is_several(pdl_str text);
+/* Returns the list of all JSON values in a text: the objects and lists, or else what is in fences.
+ * Values in the thoughts of a model count only when no other is there. */
+PDL_MUST bool pdl_json_values(pdl_str text, pdl_val *out, pdl_err *err);
 
 #endif

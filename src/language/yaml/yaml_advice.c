@@ -322,7 +322,7 @@ static const struct {
     {"found character '@' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with @ is put in quotes"},
     {"found character '`' that cannot start any token", is_fence, MARK_HERE,
-     "lines with ``` are no part of a program: leave them out"},
+     "lines with ``` are no YAML: leave them out"},
     {"found character '`' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with ` is put in quotes"},
     {"found character '%' that cannot start any token", follows_brace, MARK_HERE,

@@ -85,6 +85,18 @@ static const pdl_ty *type_of_parser(pdl_arena *a, const pdl_parser *p) {
 
 static void drop_value(void *p) { pdl_drop(*(pdl_val *)p); }
 
+/* Returns true when the spec may choose another value of a text than v, its result without one. */
+static bool has_choice(pdl_vref text, pdl_vref v) {
+    pdl_val all;
+    pdl_err err = {0};
+    bool found = pdl_json_values(pdl_str_get(text), &all, &err);
+    bool choice = found && pdl_list_len(all) &&
+                  (pdl_list_len(all) > 1 || !pdl_val_eq(pdl_list_at(all, 0), v));
+    if (found) pdl_drop(all);
+    pdl_err_fini(&err);
+    return choice;
+}
+
 /* Parses a literal as the run will. */
 static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl_parser *p,
                                    pdl_vref text) {
@@ -93,10 +105,8 @@ static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl
     pdl_val *v = pdl_arena_new(a, pdl_val);
     if (pdl_parse(p, text, v, &err)) {
         pdl_arena_defer(a, drop_value, v);
-        /* when the text has several values, the spec decides which of them is the result */
-        bool several = p->kind == PDL_PARSE_JSON && b->rare->spec.type && pdl_is_list(*v) &&
-                       pdl_json_is_several(pdl_str_get(text));
-        return several ? &pdl_ty_any : pdl_ty_of_value(a, *v);
+        bool chosen = p->kind == PDL_PARSE_JSON && b->rare->spec.type && has_choice(text, *v);
+        return chosen ? &pdl_ty_any : pdl_ty_of_value(a, *v);
     }
     pdl_checker_diag(c, PDL_RULE_parser_type, b->rare->parser->loc, b->rare->parser->loc, "%s",
                      err.msg);

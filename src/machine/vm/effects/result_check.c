@@ -32,19 +32,31 @@ static bool fits_type(pdl_run *r, const pdl_type *t, pdl_vref v) {
     return done && found.fits;
 }
 
-/* Chooses one of several JSON values in a reply (thoughts, an example, the answer). When the list
- * of all values does not fit the spec, the last value that fits is taken. *v is the parser's result
- * for the text. */
+/* Returns the last value of a list that fits, or the list itself; absent when neither does. */
+static pdl_val fitting_of(pdl_run *r, const pdl_type *t, pdl_vref list) {
+    size_t n = pdl_list_len(list);
+    for (size_t i = n; i-- > 0;)
+        if (fits_type(r, t, pdl_list_at(list, i))) return pdl_keep(pdl_list_at(list, i));
+    return n > 1 && fits_type(r, t, list) ? pdl_keep(list) : pdl_absent();
+}
+
+/* Chooses one of the JSON values in a reply (thoughts, an example, the answer) when what the parser
+ * found does not fit the spec. The empty text is what it makes of a reply in which it finds
+ * nothing. *v is the parser's result for the text. */
 static void take_fitting(pdl_run *r, const pdl_block *b, pdl_vref text, pdl_val *v) {
     const pdl_parser *p = b->rare->parser->parser;
     const pdl_type *t = b->rare->spec.type;
-    if (p->kind != PDL_PARSE_JSON || pdl_type_is_any(t) || !pdl_is_list(*v)) return;
-    if (fits_type(r, t, *v) || !pdl_json_is_several(pdl_str_get(text))) return;
-    for (size_t i = pdl_list_len(*v); i-- > 0;) {
-        if (!fits_type(r, t, pdl_list_at(*v, i))) continue;
-        set_val(v, pdl_keep(pdl_list_at(*v, i)));
+    pdl_val all;
+    pdl_err err = {0};
+    bool nothing = pdl_text_is(*v, "");
+    if (p->kind != PDL_PARSE_JSON || pdl_type_is_any(t) || !pdl_is_str(text)) return;
+    if ((fits_type(r, t, *v) && !nothing) || !pdl_json_values(pdl_str_get(text), &all, &err)) {
+        pdl_err_fini(&err);
         return;
     }
+    pdl_val found = fitting_of(r, t, all);
+    if (!pdl_is_absent(found)) set_val(v, found);
+    pdl_drop(all);
 }
 
 /* --- why an answer is not what was asked for -------------------------------------------------- */
