@@ -86,6 +86,21 @@ def test_what_may_go_on(pdl, folder, policy):
         check(f"{name}: {policy}", "RAN" in out and "refuses" not in err, out, err)
 
 
+TOKENS = '{"type": "authorized_user", "token_uri": "http://127.0.0.1:7/t", "client_id": "a", "client_secret": "b", "refresh_token": "c"}'
+CREDENTIALS = {"an address in the text": (TOKENS, "address of sink url 127.0.0.1:7"), "the usual address": (TOKENS.replace("http://127.0.0.1:7/t", "https://oauth2.googleapis.com/token"), None),
+               "a file": ("../hosts", "path of sink read")}
+
+
+def test_credentials(pdl, folder):
+    """Credentials of Google say where they are sent, and may be in a file: rules for addresses and files judge both."""
+    rules = {"rules": [{"sink": "url", "allow": []}, {"sink": "read", "argument": "path", "allow": []}], "otherwise": "allow"}
+    own = lay_out(folder)
+    for name, (text, want) in CREDENTIALS.items():
+        block = {"model": "vertex_ai/gemini-x", "input": "q", "parameters": {"mock_response": "RAN", "num_retries": 0, "vertex_project": "p", "vertex_credentials": "${ w }"}}
+        out, err = run(pdl, own, {"defs": DEFS, "text": [block]}, policy=rules, files={"mail": text})
+        check(name, (want in err and "RAN" not in out) if want else "RAN" in out, out, err)
+
+
 ODD = ("http:/127.0.0.1:7/?://x.example.org", "HTTP:/127.0.0.1:7/://x.example.org", "127.0.0.1:7/://x.example.org", "127.0.0.1:7?://x.example.org", "http://127.0.0.1:7\\@x.example.org/")
 
 

@@ -37,6 +37,7 @@ def program(text):
     return python(ASK % f"P.exec_str({text!r})")
 
 
+GOOGLE = "model: vertex_ai/gemini-x\ninput: hi\nparameters: {num_retries: 0, vertex_project: p, vertex_location: us-central1, vertex_credentials: %s}"
 READ_IT = {"readit": {"function": {"p": "string"}, "return": {"read": "${ p }"}}}
 OBJECT = python("class A:\n    def m(self):\n        try: return open('../home/s.txt').read()\n        except OSError: return 'hidden'\nresult = A()", **{"def": "o"})
 OPEN = "try: result = open('../home/s.txt').read().strip()\nexcept OSError: result = 'hidden'"
@@ -123,6 +124,11 @@ BLOCKS = (
     ("an address of a processor", ["--sandbox"],
      program("processor: {type: granite, model: m, backend: openai, openai_base_url: 'http://127.0.0.1:9/v1'}\ninput: hi"),
      ["does not let it reach http://127.0.0.1:9"], []),
+    *((f"an address in credentials, {name}", ["--sandbox"], program(GOOGLE % creds), [says], ["onnect", "secret"]) for name, creds, says in (
+        ("as text", "'{\"type\": \"authorized_user\", \"token_uri\": \"http://127.0.0.1:9/t\", \"client_id\": \"a\", \"client_secret\": \"b\", \"refresh_token\": \"c\"}'",
+         "does not let it reach http://127.0.0.1:9"),
+        ("as an object", "{type: authorized_user, token_uri: 'http://127.0.0.1:9/t', client_id: a, client_secret: b, refresh_token: c}", "does not let it reach http://127.0.0.1:9"),
+        ("in a file", "../home/s.txt", "does not let it read ../home/s.txt"))),
     ("an address that is granted", ["--sandbox=net.yaml"],
      program("model: openai/x\ninput: hi\nparameters: {api_base: 'http://127.0.0.1:9/v1', api_key: a, num_retries: 0}"), ["no: "], ["does not let"]),
     *((f"an address that only seems to be granted, {address}", ["--sandbox=net.yaml"],

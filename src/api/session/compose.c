@@ -387,6 +387,14 @@ static bool may_reach(void *user, pdl_vref address, pdl_label labels) {
            refuse_code(to->err, "reach", pdl_str_get(address));
 }
 
+static bool may_read_for_call(void *user, pdl_vref path, pdl_label labels) {
+    const reach *to = user;
+    (void)labels;
+    if (!pdl_is_str(path)) return may_reach(user, path, labels);
+    return pdl_sandbox_may_read(to->sandbox, pdl_str_get(path).p) ||
+           refuse_code(to->err, "read", pdl_str_get(path));
+}
+
 typedef enum { DEPUTY_DOES, DEPUTY_REFUSES, DEPUTY_SEES_NOTHING } deputy_answer;
 
 /* Judges a search for a program, in the folders `under` or at one path. A file that the sandbox
@@ -406,7 +414,8 @@ static deputy_answer look_for(const router *r, const pdl_sandbox *s, pdl_effect 
 static bool may_ask(const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
     if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_http)
-        return pdl_effect_each_address(e, may_reach, &(reach){s, err});
+        return pdl_effect_each_address(e, may_reach, &(reach){s, err}) &&
+               pdl_effect_each_file(e, may_read_for_call, &(reach){s, err});
     if (e->kind == PDL_EFFECT_read)
         return pdl_sandbox_may_read(s, pdl_str_get(path).p) ||
                refuse_code(err, "read", pdl_str_get(path));

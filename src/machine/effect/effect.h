@@ -238,6 +238,9 @@ PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
  * a whole. Returns false when fn has returned false. */
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user);
+/* Does the same with the paths of files that the engine reads for the call, because a parameter
+ * names them. */
+bool pdl_effect_each_file(const pdl_effect *e, pdl_address_fn *fn, void *user);
 
 /* The reply to a tool effect with the op `list` may name tools that the program does not get, as
  * {name, left_out: why}, without a definition. An error about a missing tool can then say why it is

@@ -277,13 +277,23 @@ typedef struct address_asks {
 
 static bool ask_address(void *user, pdl_vref v, pdl_label labels) {
     const address_asks *to = user;
+    *pdl_vec_push(&to->a->made) = pdl_keep(v); /* it may be a part of a text in the request */
     begin(to->a, PDL_SINK_url, host_of(text_of(v)), labels, to->folder);
     add(to->a, PDL_STR("address"), v, to->outer | labels);
     return true;
 }
 
+static bool ask_file(void *user, pdl_vref v, pdl_label labels) {
+    const address_asks *to = user;
+    begin(to->a, PDL_SINK_read, text_of(v), labels, to->folder);
+    add(to->a, PDL_STR("path"), v, to->outer | labels);
+    return true;
+}
+
+/* Adds the addresses and the files that the parameters of a call name. */
 static void ask_addresses(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     pdl_effect_each_address(e, ask_address, &(address_asks){a, outer, folder});
+    pdl_effect_each_file(e, ask_file, &(address_asks){a, outer, folder});
 }
 
 /* Adds a request to the web: its address, and the data that is sent there. */
