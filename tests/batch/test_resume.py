@@ -280,3 +280,20 @@ def test_owner():
     code, _, err = t.run(*args)
     t.check("it continues", code == 0 and t.lines("out.jsonl") == expected(words(50)), err)
     t.check("what was finished is not asked again", sum(t.service.answered.values()) <= 50 + 2, asked)
+
+
+def test_an_interrupt_is_no_end():
+    """A batch is interrupted at each of its checks (PDL_STRESS). Rows that are left then are not done: the exit code says so, and the same command continues."""
+    args, most = ("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", 2), 200
+    program = "lastOf:\n- {lang: python, def: said, code: 'result = word'}\n- Say ${ said }\n- model: openai/upper\n"
+    for n in range(1, most):
+        t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": program})
+        code, _, err = t.run(*args, PDL_STRESS="cancel:%d" % n)
+        end = code == 0
+        t.check("check %d: 130 or all rows" % n, end or code == 130 and "continues" in err, (code, err))
+        if not end:
+            code, _, err = t.run(*args)
+        t.check("check %d: all rows are there" % n, code == 0 and t.lines("out.jsonl") == expected(words(3)), (code, err))
+        if end:
+            break
+    t.check("each check was tried", 3 < n < most - 1, n)

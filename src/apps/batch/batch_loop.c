@@ -532,7 +532,8 @@ static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
     pdl_buf place = PDL_BUF, text = PDL_BUF;
     if (spent(w, e)) return true;
     /* the row was interrupted; when the batch continues, it is run again */
-    if (w->o->cancel && *w->o->cancel) return true;
+    w->interrupted = w->o->cancel && *w->o->cancel;
+    if (w->interrupted) return true;
     if (e->loc.src && e->loc.src->name.n)
         pdl_buf_putf(&place, "%.*s:%u", PDL_FMT(e->loc.src->name), pdl_loc_line(e->loc));
     pdl_session_put_error(w->o->session, e, &text);
@@ -624,8 +625,9 @@ static bool turn(window *w, pdl_err *err) {
     return true;
 }
 
+/* A batch with an interrupted row is not over: the loop looks at the signal again, and fails. */
 static bool is_over(const window *w) {
-    return !w->totals->open && ((w->ended && !w->ahead.rows.n) || w->draining);
+    return !w->interrupted && !w->totals->open && ((w->ended && !w->ahead.rows.n) || w->draining);
 }
 
 bool pdl_batch_window_run(window *w, pdl_err *err) {

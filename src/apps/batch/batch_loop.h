@@ -48,12 +48,13 @@ typedef struct batch_window {
     pdl_batch_totals *totals;
     stats *stats;
     uint64_t ticked_ns, begun_ns;
-    uint64_t n_read; /* number of rows of the input that were read so far */
-    bool ended;      /* no further row is read */
-    bool read_all;   /* the input has no further rows; otherwise a limit ended the reading */
-    bool later;      /* the reader waits for a pipe */
-    bool noted_lost; /* the user was notified that numbers became null */
-    bool draining;   /* no further row is begun, for the reason in `why` */
+    uint64_t n_read;  /* number of rows of the input that were read so far */
+    bool ended;       /* no further row is read */
+    bool read_all;    /* the input has no further rows; otherwise a limit ended the reading */
+    bool later;       /* the reader waits for a pipe */
+    bool noted_lost;  /* the user was notified that numbers became null */
+    bool interrupted; /* a signal ended the run of a row, which has no result */
+    bool draining;    /* no further row is begun, for the reason in `why` */
     pdl_err why;
 } window;
 
