@@ -278,6 +278,25 @@ def test_one_instant(t):
     check("the others say so", all("there is a run r already" in err for err, code in ends if code), ends)
 
 
+def test_removed_in_one_instant(t):
+    """Of a resume and a removal that begin at once one is refused, in words that say what happened."""
+    f = t.folder("text: {read: null, message: \"go? \"}\n")
+    said = set()
+    for _ in range(25):
+        check("it is parked", f.run("--durable", "--park", "--id", "r", "main.pdl")[0] == 75)
+        check("it is answered", f.run("answer", "r", "yes")[0] == 0)
+        both = [f.start(args) for args in (["runs", "rm", "r"], ["resume", "r"])]
+        (_, no_rm), (_, no_resume) = [p.communicate(timeout=SECONDS) for p in both]
+        ends = [p.returncode for p in both]
+        words = (no_resume if ends[1] else no_rm).decode()
+        said.add(re.sub("/.*/", "", words))
+        check("one says why", ends == [0, 0] or ends == [0, 2] and ("there is no run r" in words or "there is no journal" in words) or
+              ends == [1, 0] and "runs: end it first" in words, (ends, no_rm, no_resume))
+        if f.journal.exists():
+            check("it can be removed then", f.run("runs", "rm", "r")[0] == 0)
+    check("both were tried", said)
+
+
 def test_a_run_that_cannot_begin(t):
     """Its file was made, and then the disk is full: that is what is wrong, and not its name."""
     f = t.folder("description: %s\ntext: x\n" % ("x" * 300000))

@@ -7,7 +7,8 @@
 
 #include "journal/store.h"
 
-typedef enum { LOCK_TAKEN, LOCK_OF_ANOTHER, LOCK_UNKNOWN } lock_state;
+/* GONE: the file was removed before the lock was taken. UNKNOWN: the file system has no locks. */
+typedef enum { LOCK_TAKEN, LOCK_OF_ANOTHER, LOCK_GONE, LOCK_UNKNOWN } lock_state;
 
 /* Returns true when the owner of the file has ended or is not recorded. The row `owner` has the
  * form "PID START BOOT HOST", or is a number alone; an owner on another host counts as not
@@ -41,8 +42,11 @@ lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd);
  * that was removed are lost. user: the writer of the file, "run" or "batch". fd may be -1. Errors:
  * io. */
 bool pdl_lock_check_there(pdl_str path, int fd, const char *user, pdl_err *err);
+/* Returns true when the process that has the lock, or that the journal names as its owner, has
+ * ended. The lock will then be free soon. */
+bool pdl_lock_will_be_free(pdl_str path);
 /* Returns true when a process has the lock. Right after the owner was killed, a child of the owner
- * may hold the lock: see pdl_lock_owner_is_gone. Must not be called while this process has the file
+ * may hold the lock: see pdl_lock_will_be_free. Must not be called while this process has the file
  * open, because the call would release the locks on it. */
 bool pdl_lock_is_held(pdl_str path);
 

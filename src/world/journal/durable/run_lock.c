@@ -166,9 +166,7 @@ static pdl_store *peek(pdl_str path) {
     return s;
 }
 
-/* Returns true when the process that has the lock, or that the journal names as its owner, has
- * ended. The lock will then be free soon. */
-static bool will_be_free(pdl_str path) {
+bool pdl_lock_will_be_free(pdl_str path) {
     long pid = holder(path);
     if (pid) return pdl_os_has_ended((pid_t)pid);
     pdl_store *s = peek(path);
@@ -195,7 +193,7 @@ static bool lock_soon(pdl_str path, int fd) {
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
         /* other errors mean that the file system has no locks */
         if (errno != EWOULDBLOCK) return true;
-        if (i == MAX_PAUSES || !will_be_free(path)) return false;
+        if (i == MAX_PAUSES || !pdl_lock_will_be_free(path)) return false;
         nanosleep(&pause, NULL);
     }
     return true;
@@ -241,14 +239,18 @@ lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd) {
     static const struct timespec pause = {0, PAUSE_MS * 1000000L};
     char *name = pdl_str_dup(path);
     *fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    pdl_free(name);
-    if (*fd < 0) return LOCK_UNKNOWN;
-    for (int i = 0; flock(*fd, LOCK_EX | LOCK_NB) != 0; i++) {
-        if (errno != EWOULDBLOCK) return LOCK_UNKNOWN;
-        if (!s || i == MAX_PAUSES || !pdl_lock_owner_is_gone(s)) return LOCK_OF_ANOTHER;
-        nanosleep(&pause, NULL);
+    lock_state result = *fd >= 0 ? LOCK_TAKEN : errno == ENOENT ? LOCK_GONE : LOCK_UNKNOWN;
+    for (int i = 0; result == LOCK_TAKEN && flock(*fd, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK)
+            result = LOCK_UNKNOWN;
+        else if (!s || i == MAX_PAUSES || !pdl_lock_owner_is_gone(s))
+            result = LOCK_OF_ANOTHER;
+        else
+            nanosleep(&pause, NULL);
     }
-    return LOCK_TAKEN;
+    if (result == LOCK_TAKEN && !is_still(name, *fd)) result = LOCK_GONE;
+    pdl_free(name);
+    return result;
 }
 
 bool pdl_lock_is_held(pdl_str path) {

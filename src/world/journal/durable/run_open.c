@@ -123,7 +123,9 @@ static bool own(pdl_durable *d, bool take_over, pdl_err *err) {
     bool far = !is_of_this_host(d->file.store), ok = l == LOCK_TAKEN && !far;
     bool copy = ok && pdl_lock_is_copy_of_live(path, d->file.store);
     pdl_lock_put_owner(path, d->file.store, &who);
-    if (l == LOCK_OF_ANOTHER)
+    if (l == LOCK_GONE)
+        ok = false; /* the caller sees that the file is not there */
+    else if (l == LOCK_OF_ANOTHER)
         pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s runs already: %s", path.p,
                     pdl_buf_z(&who));
     else if (copy && !take_over)
@@ -293,6 +295,19 @@ static bool check_kind(const pdl_durable *d, pdl_err *err) {
                        pdl_store_path(d->file.store).p);
 }
 
+/* Replaces the error of a journal that cannot be used when the reason is that it is not there:
+ * another process may have removed it at any moment. */
+static void name_missing(pdl_str path, pdl_err *err) {
+    char *name = pdl_str_dup(path);
+    if (access(name, F_OK) != 0 && errno == ENOENT) {
+        pdl_err_fini(err);
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no journal %s", name);
+    } else if (!err->kind) {
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s was replaced by another process", name);
+    }
+    pdl_free(name);
+}
+
 static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable **out,
                      pdl_err *err) {
     pdl_durable_use use = d->setup.use;
@@ -310,10 +325,12 @@ static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable *
     bool ok = pdl_store_open(path, writes, full, &d->file.store, err) &&
               (!holds || pdl_store_hold(d->file.store, err)) && check_kind(d, err) &&
               (!writes || own(d, take_over, err)) && read_rest(d, err);
-    if (ok)
+    if (ok) {
         *out = d;
-    else
+    } else {
         pdl_durable_close(d);
+        name_missing(path, err);
+    }
     return ok;
 }
 

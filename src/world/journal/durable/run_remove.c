@@ -39,14 +39,9 @@ bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *er
     return ok;
 }
 
+/* A process that has taken the lock uses the journal, also before it has written its name there. */
 static bool is_in_use(pdl_str path) {
-    pdl_store *s = NULL;
-    pdl_err ignored = {0};
-    bool held = pdl_lock_is_held(path);
-    if (held && pdl_store_open(path, false, false, &s, &ignored)) held = !pdl_lock_owner_is_gone(s);
-    pdl_store_close(s, false);
-    pdl_err_fini(&ignored);
-    return held;
+    return pdl_lock_is_held(path) && !pdl_lock_will_be_free(path);
 }
 
 /* Returns true for a file with the name or the content of a journal. With this name, the content
@@ -55,8 +50,19 @@ static bool may_be_journal(pdl_str path) {
     return pdl_str_ends(path, PDL_STR(".journal")) || pdl_store_is_ours(path);
 }
 
+/* Removes the files of the journal under its lock, so that no other process begins to use the
+ * journal meanwhile. Returns false without err set when another process uses it. */
+static bool remove_unused(pdl_str path, size_t *n, pdl_err *err) {
+    int fd = -1;
+    if (is_in_use(path)) return false;
+    bool used = pdl_lock_take(path, NULL, &fd) == LOCK_OF_ANOTHER && is_in_use(path);
+    bool ok = !used && pdl_db_remove(path, n, err);
+    if (fd >= 0) close(fd);
+    return ok;
+}
+
 bool pdl_durable_remove(pdl_str path, pdl_err *err) {
-    size_t n;
+    size_t n = 0;
     char *name = pdl_str_dup(path);
     /* the error for a missing file is set below */
     bool ok = access(name, F_OK) != 0 || may_be_journal(path);
@@ -64,10 +70,9 @@ bool pdl_durable_remove(pdl_str path, pdl_err *err) {
     if (!ok)
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "%.*s is not a journal: it is not removed", PDL_FMT(path));
-    if (is_in_use(path))
-        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s runs: end it first",
-                           PDL_FMT(path));
-    if (!pdl_db_remove(path, &n, err)) return false;
+    if (!remove_unused(path, &n, err))
+        return !err->kind && pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                                         "%.*s runs: end it first", PDL_FMT(path));
     return n || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot remove %.*s: %s", PDL_FMT(path),
                             strerror(ENOENT));
 }
