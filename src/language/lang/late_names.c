@@ -23,19 +23,24 @@ static void note(use_search *s, pdl_loc loc) {
     if (loc.src == s->at.src && loc.start > s->at.start && !s->found.src) s->found = loc;
 }
 
-/* Examines a block. The names that a function sets are visible in this function alone. */
+/* Examines a block. The names that a function sets are visible in this function alone. A value that
+ * reads the variable which it sets cannot be moved before itself, so it does not count. */
 static void look(void *user, const pdl_block *b) {
     use_search *s = user;
     pdl_loc whole = b->node ? pdl_node_loc(b->node) : b->loc;
     bool hidden = b->kind == PDL_BLOCK_function && !is_around(whole, s->at);
     if (s->found.src || s->depth > PDL_MAX_BLOCK_DEPTH) return;
     const pdl_blocks *defs = &b->rare->defs;
-    for (uint32_t i = 0; i < defs->n; i++)
-        if (pdl_str_eq(defs->names[i], s->name)) note(s, pdl_node_loc(defs->p[i]->node));
+    for (uint32_t i = 0; i < defs->n; i++) {
+        pdl_loc value = pdl_node_loc(defs->p[i]->node);
+        pdl_loc entry = {value.src, defs->p[i]->loc.start, value.end};
+        if (pdl_str_eq(defs->names[i], s->name) && !is_around(entry, s->at)) note(s, value);
+    }
     s->depth++;
     if (!hidden) pdl_block_each_child(b, look, s);
     s->depth--;
-    if (b->def.s.p && pdl_str_eq(b->def.s, s->name)) note(s, pdl_field_loc(b, "def"));
+    if (b->def.s.p && pdl_str_eq(b->def.s, s->name) && !is_around(whole, s->at))
+        note(s, pdl_field_loc(b, "def"));
 }
 
 bool pdl_program_sets_later(const pdl_program *p, pdl_str name, pdl_loc at, pdl_loc *where) {

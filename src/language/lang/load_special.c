@@ -66,7 +66,10 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
             pdl_loader_wrong(l, pair->key, loc, "should be of type <class 'str'>");
             continue;
         }
-        if (!is_object(l, pair->value, loc)) continue;
+        if (!is_object(l, pair->value, loc)) {
+            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {NAME: {value: VALUE}}");
+            continue;
+        }
         const pdl_tree *value = NULL;
         for (uint32_t k = 0; k < pair->value->n; k++) {
             const pdl_pair *inner = &pair->value->pairs[k];

@@ -23,6 +23,7 @@
 
 #define IN_PYTHON "Python runs in a block: lang: python"
 #define AS_REGEX  "a regular expression is a parser of a block: {regex: ...}"
+#define ENVIRONS  "environment variables are given: -d home=\"$HOME\""
 #define IS_EMPTY  "write `not x`, or `x | length == 0`"
 
 typedef struct other_word {
@@ -149,9 +150,13 @@ static const struct {
     {"re", DOTTED,
      "Python runs in a block: lang: python; a regular expression is a parser: {regex: ...}"},
     {"datetime", CALLED | DOTTED, IN_PYTHON},
-    {"env", DOTTED, "environment variables are given: -d home=\"$HOME\""},
-    {"environ", DOTTED, "environment variables are given: -d home=\"$HOME\""},
-    {"getenv", CALLED, "environment variables are given: -d home=\"$HOME\""},
+    {"env", DOTTED, ENVIRONS},
+    {"HOME", BARE, ENVIRONS},
+    {"USER", BARE, ENVIRONS},
+    {"PATH", BARE, ENVIRONS},
+    {"PWD", BARE, ENVIRONS},
+    {"environ", DOTTED, ENVIRONS},
+    {"getenv", CALLED, ENVIRONS},
     {"input", CALLED, "a line is read by a block: read:"},
     {"input", BARE | DOTTED,
      "a value from outside is given: -d input=VALUE; "

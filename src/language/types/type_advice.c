@@ -13,6 +13,8 @@ enum { MAX_PARTS = 8, SHOWN = 80 };
 #define FORMS                                                                                      \
     "a type is null, boolean, string, number, integer, array, object, [TYPE], {NAME: TYPE}, "      \
     "{optional: TYPE}, {enum: [VALUE, ...]}, or a JSON Schema with `type`"
+#define DEFAULTED                                                                                  \
+    FORMS "; a parameter with a default is {optional: TYPE}, and ${ x | default(5) } reads it"
 
 /* Words of other languages that users write as types. */
 static const struct {
@@ -33,6 +35,7 @@ static const struct {
     {"url", "an address is a string"},
     {"email", "an address is a string"},
     {"enum", "write {enum: [VALUE, ...]}"},
+    {"optional", "write {optional: TYPE}"},
 };
 
 /* For each way in which other languages write a type with an inner type: the text before and after
@@ -198,14 +201,16 @@ void pdl_type_advise_word(pdl_err *err, pdl_str word) {
         pdl_err_hint(err, "this is a text: write the type without quotes, and not after |");
     else if (pdl_str_find(word, PDL_STR("${"), 0) != PDL_NOT_FOUND)
         pdl_err_hint(err, "a type is written down: it has no expressions");
+    else if (pdl_byte_in('=', word))
+        pdl_err_hint(err, DEFAULTED);
     else if (!by_word(err, word) && !by_generic(err, word) && !by_choice(err, word))
         by_spelling(err, word);
 }
 
-void pdl_type_advise_rest(pdl_err *err) {
+void pdl_type_advise_rest(pdl_err *err, bool is_default) {
     pdl_str msg = pdl_str_of(err->msg);
     bool is_word = pdl_str_find(msg, PDL_STR(" is not a type"), 0) != PDL_NOT_FOUND;
-    if (!err->hint && is_word) pdl_err_hint(err, FORMS);
+    if (!err->hint && is_word) pdl_err_hint(err, "%s", is_default ? DEFAULTED : FORMS);
 }
 
 void pdl_type_advise_list(pdl_err *err, pdl_vref list) {

@@ -53,9 +53,10 @@ void pdl_problem_add(pdl_analysis *an, const pdl_step *at, pdl_buf *text);
 
 /* These add a hint to err (type_advice.c). pdl_type_advise_word is for a word that is not a type,
  * and pdl_type_advise_list for a list that does not have one item. pdl_type_advise_rest is for any
- * other error; it adds the list of the types when err has no hint yet. */
+ * other error; it adds the list of the types when err has no hint yet. With `is_default`, it says
+ * how a parameter gets a default value instead. */
 void pdl_type_advise_word(pdl_err *err, pdl_str word);
-void pdl_type_advise_rest(pdl_err *err);
+void pdl_type_advise_rest(pdl_err *err, bool is_default);
 void pdl_type_advise_list(pdl_err *err, pdl_vref list);
 
 #endif

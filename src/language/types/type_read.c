@@ -30,6 +30,7 @@ enum { N_OLD = sizeof old_words / sizeof *old_words };
 typedef struct reader {
     pdl_arena *a;
     unsigned depth;
+    bool is_default; /* the error is about a number or a boolean, which may be meant as a default */
     pdl_err *err;
 } reader;
 
@@ -221,6 +222,7 @@ static bool fail_value(reader *r, pdl_vref v, const pdl_node *n) {
                 "%s is not a type: expected a type name, a list, an object of types, or a"
                 " JSON Schema",
                 pdl_buf_z(&b));
+    r->is_default = pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) || pdl_is_bool(v);
     pdl_buf_fini(&b);
     return false;
 }
@@ -279,7 +281,7 @@ static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params,
     const pdl_type *t = NULL;
     bool ok = params ? read_object(&r, v, n, false, &t) : read_type(&r, v, n, &t);
     if (!ok) {
-        pdl_type_advise_rest(err);
+        pdl_type_advise_rest(err, r.is_default);
         return false;
     }
     if (t) {

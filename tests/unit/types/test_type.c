@@ -100,7 +100,8 @@ static void refused(void **state) {
         {"{const: 3}", 1, "a JSON Schema needs `type` or `enum` beside `const`"},
         {"4", 1,
          "a type is null, boolean, string, number, integer, array, object, [TYPE], {NAME: TYPE}, "
-         "{optional: TYPE}, {enum: [VALUE, ...]}, or a JSON Schema with `type`"},
+         "{optional: TYPE}, {enum: [VALUE, ...]}, or a JSON Schema with `type`; "
+         "a parameter with a default is {optional: TYPE}, and ${ x | default(5) } reads it"},
         {"x:\n  []", 2,
          "a list of strings is [string], one of several types {type: [string, integer]}, one of "
          "several values {enum: [...]}"},

@@ -171,9 +171,27 @@ static void find_forms(pdl_checker *c, const pdl_tree *t, pdl_str text) {
     }
 }
 
+/* Reports a text that is a call of a function of the program: f(1). */
+static void find_call(pdl_checker *c, const pdl_tree *t, pdl_str text) {
+    pdl_str name = name_at(text, 0);
+    const pdl_binding *b = name.n ? pdl_scope_binding(&c->scope, name) : NULL;
+    if (!b || !b->def.type || b->def.type->kinds != PDL_TY_FUNC) return;
+    if (!pdl_str_starts(pdl_str_sub(text, name.n, text.n), PDL_STR("(")) ||
+        pdl_str_find(text, PDL_STR(")"), 0) + 1 != text.n)
+        return;
+    pdl_str shown = pdl_utf8_cut(text, 60);
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_text_variable, t->loc,
+                                   t->node ? pdl_node_loc(t->node) : t->loc,
+                                   "`%.*s` is left in the text as it is", PDL_FMT(shown));
+    pdl_checker_hint(c, d, "its value is ${ %.*s }", PDL_FMT(shown));
+}
+
 void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t) {
     if (!t || c->quiet || c->opt->no_lint || c->in_code) return;
-    if (t->kind == PDL_TREE_CONST && pdl_is_str(t->value)) find_forms(c, t, pdl_str_get(t->value));
+    if (t->kind == PDL_TREE_CONST && pdl_is_str(t->value)) {
+        find_forms(c, t, pdl_str_get(t->value));
+        find_call(c, t, pdl_str_get(t->value));
+    }
     /* A text that is one ${ } as a whole has no text around it. */
     if (t->kind == PDL_TREE_EXPR && pdl_tree_expr(t)->form != PDL_X_NATIVE)
         find_forms(c, t, t->text->source);

@@ -141,14 +141,17 @@ static bool check_text(pdl_checker *c, const pdl_cases *cases, uint32_t i) {
     bool everything = PDL_STR_IN(s, words);
     bool expr = pdl_str_find(s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
     bool is_mark = pdl_str_is(s, "_") || pdl_str_is(s, "*");
-    bool compares = is_comparison(s);
-    if (!expr && !compares && !(everything && (is_mark || i + 1 == cases->n))) return false;
+    bool compares = is_comparison(s), several = pdl_str_find(s, PDL_STR(" | "), 0) != PDL_NOT_FOUND;
+    if (!expr && !compares && !several && !(everything && (is_mark || i + 1 == cases->n)))
+        return false;
     pdl_loc mark = p->node ? pdl_node_loc(p->node) : cases->p[i].loc;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_case_text, cases->p[i].loc, mark,
                                    "`case` fits the text '%.*s' and nothing else",
                                    PDL_FMT(pdl_utf8_cut(s, 60)));
     if (compares)
         hint_comparison(c, d, s);
+    else if (several && !expr)
+        pdl_checker_hint(c, d, "several values are {anyOf: [a, b]}");
     else
         pdl_checker_hint(c, d,
                          expr ? "patterns are not evaluated: a condition is `if: ${ ... }`"
@@ -246,6 +249,11 @@ static void check_subject(pdl_checker *c, const pdl_b_match *b) {
     const pdl_node *n = b->value ? b->value->node : NULL;
     size_t n_rows;
     const pdl_select_row *rows = pdl_selecting_keys(&n_rows);
+    if (n && pdl_node_is_str(n) && pdl_checker_has(c, n->text)) {
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_text_variable, b->value->loc, pdl_node_loc(n),
+                                       "`match` compares the text '%.*s'", PDL_FMT(n->text));
+        pdl_checker_hint(c, d, "the variable is written ${ %.*s }", PDL_FMT(n->text));
+    }
     if (!n || n->kind != PDL_NODE_MAP || n->n != 1) return;
     for (size_t i = 0; i < n_rows; i++)
         if (pdl_str_is(n->pairs[0].key->text, rows[i].key))
