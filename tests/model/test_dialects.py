@@ -227,7 +227,7 @@ def test_the_start_of_an_answer():
 def test_results_with_images():
     result = {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "t"}, PNG]}
     _, body, _ = asked("anthropic/c", CLAUDE, messages=ASK + [result])
-    same(body["messages"][0]["content"][1]["content"], [{"type": "text", "text": "t"},
+    same(body["messages"][0]["content"][0]["content"], [{"type": "text", "text": "t"},
                                                        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}}])
 
 

@@ -446,7 +446,7 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
     }
     r->base_given = given.n > 0;
     if (given.n) {
-        pdl_buf_put(&r->base, without_slash(given));
+        pdl_buf_put(&r->base, without_slash(pdl_str_trim(given)));
         return true;
     }
     if (p->base) return put_default(p, params, env, &r->base, err);

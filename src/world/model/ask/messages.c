@@ -324,3 +324,24 @@ void pdl_messages_by_roles(pdl_vref messages, pdl_vref params, pdl_buf *out) {
     }
     put_text(params, "final_prompt_value", out);
 }
+
+/* --- the order of messages -------------------------------------------------------------------- */
+
+pdl_val pdl_messages_bridged(pdl_val messages) {
+    size_t n = pdl_list_len(messages);
+    pdl_val out = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref m = pdl_list_at(messages, i);
+        bool follows = i && pdl_str_is(pdl_message_role(pdl_list_at(messages, i - 1)), "tool");
+        if (follows && pdl_str_is(pdl_message_role(m), "user")) {
+            pdl_val bridge = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+            out = pdl_list_push(out, pdl_dict_putz(bridge, "content", pdl_textz("OK.")));
+        }
+        bool last = i + 1 == n && pdl_str_is(pdl_message_role(m), "assistant") &&
+                    pdl_is_absent(pdl_member(m, "prefix"));
+        out = pdl_list_push(out, last ? pdl_dict_putz(pdl_keep(m), "prefix", pdl_bool(true))
+                                      : pdl_keep(m));
+    }
+    pdl_drop(messages);
+    return out;
+}

@@ -27,6 +27,11 @@ bool pdl_message_is_mark(pdl_vref key, pdl_vref v);
 /* Returns true for a key that the message of a reply keeps. Other members stay in the response. */
 bool pdl_message_is_reply_key(pdl_str key);
 
+/* Returns the messages in the order that Mistral's service accepts: it wants a message of the
+ * assistant between results and the user's next message, and a mark on a last message that it is to
+ * continue. Takes messages. */
+pdl_val pdl_messages_bridged(pdl_val messages);
+
 /* Returns the messages with an id in each call and, in each result of a tool, the id of its call
  * (spec providers 6). Missing ids are added in order. nine: the service accepts only ids of nine
  * letters or digits, so any other id is replaced by one that is computed from it. */

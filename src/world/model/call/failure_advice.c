@@ -91,9 +91,38 @@ static void advise_server(const pdl_call *c, pdl_err *err) {
     pdl_buf_fini(&shown);
 }
 
+/* Returns true for an address such as http://localhost:8080, without a path. */
+static bool has_no_path(pdl_str base) {
+    size_t at = pdl_str_find(base, PDL_STR("://"), 0);
+    size_t from = at == PDL_NOT_FOUND ? 0 : at + 3;
+    return pdl_str_find(base, PDL_STR("/"), from) == PDL_NOT_FOUND &&
+           pdl_str_find(base, PDL_STR("?"), from) == PDL_NOT_FOUND;
+}
+
+/* Explains that the address of a server with OpenAI's interface usually ends in /v1. A server that
+ * does not know the model answers with 404, too, and says so. */
+static void advise_path(const pdl_call *c, pdl_err *err) {
+    enum { NOT_FOUND = 404, NOT_ALLOWED = 405 };
+    const pdl_provider *p = c->ask.provider;
+    pdl_str base = pdl_buf_str(&c->route.base);
+    bool refused = err->has_status && (err->status == NOT_FOUND || err->status == NOT_ALLOWED);
+    pdl_str msg = pdl_str_of(err->msg), start = PDL_STR(" model call: ");
+    size_t at = pdl_str_find(msg, start, 0);
+    bool about_model =
+        pdl_str_find(msg, PDL_STR("odel"), at == PDL_NOT_FOUND ? 0 : at + start.n) != PDL_NOT_FOUND;
+    if (!refused || about_model || err->hint || p->dialect != &pdl_dialect_openai ||
+        !c->route.base_given || !has_no_path(base))
+        return;
+    pdl_err_hint(err,
+                 "the address has no path, and servers of this kind usually answer below /v1: "
+                 "write %.*s/v1",
+                 PDL_FMT(base));
+}
+
 void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err) {
     if (err->kind == PDL_E_unknown_provider) advise_provider(model, err);
     if (err->kind == PDL_E_auth && err->has_status && c->ask.provider) advise_key(c, err);
     if (err->kind == PDL_E_auth || err->kind == PDL_E_config) advise_file(c, err);
     if (err->kind == PDL_E_connection) advise_server(c, err);
+    if (err->has_status && c->ask.provider) advise_path(c, err);
 }

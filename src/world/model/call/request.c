@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "base/word_list.h"
 #include "model/ask/data_address.h"
+#include "model/ask/endpoint.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/processor.h"
@@ -212,17 +213,20 @@ static bool put_marks(const pdl_call *c, pdl_val *body, pdl_err *err) {
 
 static bool write_body(pdl_call *c, pdl_err *err) {
     pdl_val body;
+    pdl_str given = pdl_buf_str(&c->route.base),
+            base = pdl_str_sub(given, 0, pdl_endpoint_base(given));
     c->url = c->body = PDL_BUF;
-    pdl_buf_put(&c->url, pdl_buf_str(&c->route.base));
+    pdl_buf_put(&c->url, base);
     c->ask.base = pdl_buf_str(&c->route.base);
     c->ask.base_given = c->route.base_given;
     if (!ask_dialect(c, &body, err)) return false;
-    if (pdl_url_leaves(pdl_buf_str(&c->url), pdl_buf_str(&c->route.base))) {
+    if (pdl_url_leaves(pdl_buf_str(&c->url), base)) {
         pdl_drop(body);
         return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
                            "'%.*s' cannot be a part of an address: it would lead to another one",
                            PDL_FMT(c->route.name));
     }
+    pdl_endpoint_query(&c->url, given);
     pdl_follow_read(c, body);
     bool ok = put_marks(c, &body, err) && pdl_json_write(body, PDL_JSON_LOOSE, 0, &c->body, err);
     pdl_drop(body);

@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "model/ask/endpoint.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
@@ -265,10 +266,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_vref user = pdl_dict_getz(a->params, "user"),
              extra = pdl_dict_getz(a->params, "extra_body");
     pdl_val b = pdl_dict_putz(pdl_dict_new(8), "model", pdl_text(a->name)), none = pdl_dict_new(0);
-    pdl_str base = pdl_buf_str(path);
-    if (!pdl_str_ends(base, PDL_STR("/v1/messages")))
-        pdl_buf_put(path, pdl_str_ends(base, PDL_STR("/v1")) ? PDL_STR("/messages")
-                                                             : PDL_STR("/v1/messages"));
+    pdl_endpoint_add(path, "/v1/messages");
     bool ok = put_messages(a, &b, err) &&
               pdl_params_place(a, PDL_SAMPLING_RULES(rules, PDL_TO_TOP), &b, &none, err);
     pdl_drop(none);

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "model/ask/endpoint.h"
 #include "model/call/embedding_calls.h"
 
 #include "base/banned.h"
@@ -72,7 +73,7 @@ static bool write_ai(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
         PDL_PUT(path, "/models");
         if (version.n == 0) version = PDL_STR("2024-05-01-preview");
     }
-    PDL_PUT(path, "/chat/completions");
+    pdl_endpoint_add(path, "/chat/completions");
     if (version.n) {
         PDL_PUT(path, "?api-version=");
         pdl_url_quote(version, "", path);

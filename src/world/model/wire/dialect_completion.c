@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "model/ask/endpoint.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/score.h"
@@ -53,7 +54,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
              options = pdl_dict_getz(a->given, "stream_options");
     pdl_val b = pdl_dict_putz(pdl_dict_new(8), "model", pdl_text(a->name)), none = pdl_dict_new(0);
     size_t n = sizeof rules / sizeof rules[0] - (a->base_given ? 0 : N_GUIDED);
-    PDL_PUT(path, "/completions");
+    pdl_endpoint_add(path, "/completions");
     b = pdl_dict_putz(b, "prompt", prompt_of(a));
     bool ok = pdl_params_place(a, &(pdl_param_rules){.p = rules, .n = n, .rest = PDL_TO_TOP}, &b,
                                &none, err);

@@ -7,6 +7,7 @@
  */
 #include "base/num.h"
 #include "base/word_list.h"
+#include "model/ask/endpoint.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
@@ -153,7 +154,7 @@ static pdl_val chat_message(pdl_vref m) {
 static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     writer w = writer_of(a, false);
     pdl_val messages = pdl_list_new(4);
-    PDL_PUT(path, "/api/chat");
+    pdl_endpoint_add(path, "/api/chat");
     for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++)
         if (pdl_is_dict(pdl_list_at(a->messages, i)))
             messages = pdl_list_push(messages, chat_message(pdl_list_at(a->messages, i)));
@@ -260,7 +261,7 @@ static bool write_generate(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *er
     writer w = writer_of(a, true);
     pdl_buf prompt = PDL_BUF;
     pdl_val images = pdl_list_new(0);
-    PDL_PUT(path, "/api/generate");
+    pdl_endpoint_add(path, "/api/generate");
     put_prompt(a, &prompt);
     put(&w, "prompt", pdl_text_of_buf(&prompt));
     for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++) {

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "model/ask/endpoint.h"
 #include "model/ask/grammar.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
@@ -329,7 +330,8 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
                 .unsupported = {pdl_absent()}};
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
     w.messages = pdl_messages_chat(a->messages, a->provider->quirks, traits_of(&w));
-    PDL_PUT(path, "/chat/completions");
+    if (w.quirks & PDL_Q_SHORT_IDS) w.messages = pdl_messages_bridged(w.messages);
+    pdl_endpoint_add(path, "/chat/completions");
     put(&w, "model", model_name(&w));
     rename_system(&w);
     put(&w, "messages", pdl_null()); /* reserves the place; parameters may add a message */

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/base64.h"
+#include "model/ask/endpoint.h"
 #include "model/ask/params.h"
 #include "model/call/embedding_calls.h"
 #include "model/wire/message_parts.h"
@@ -137,7 +138,7 @@ static bool write_openai_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
 }
 
 static bool write_openai(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
-    PDL_PUT(path, "/embeddings");
+    pdl_endpoint_add(path, "/embeddings");
     return write_openai_body(a, body, err);
 }
 
@@ -222,7 +223,7 @@ static bool write_ollama(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     pdl_vref own = pdl_dict_getz(a->params, "options");
     pdl_val b = pdl_dict_putz(pdl_dict_new(4), "model", pdl_text(a->name));
     pdl_val options = pdl_is_dict(own) ? pdl_keep(own) : pdl_dict_new(2);
-    PDL_PUT(path, "/api/embed");
+    pdl_endpoint_add(path, "/api/embed");
     b = pdl_dict_putz(b, "input", pdl_keep(a->texts));
     if (!place(a, PDL_PARAM_RULES(rules, PDL_TO_INNER), &b, &options, err)) return false;
     if (pdl_dict_len(options))

@@ -106,6 +106,7 @@ static void end_turn(pdl_turns *t) {
         pdl_drop(t->parts);
     }
     t->parts = pdl_list_new(1);
+    t->n_results = 0;
 }
 
 /* Adds the parts to the turn of a role. Takes parts; adds no turn for an empty list. */
@@ -116,6 +117,13 @@ static void add_parts(pdl_turns *t, const char *role, pdl_val parts) {
         t->parts = pdl_list_concat(t->parts, parts);
     }
     pdl_drop(parts);
+}
+
+/* Adds the result of a call to the turn of the user. Takes part. */
+static void add_result(pdl_turns *t, pdl_val part) {
+    if (t->role && strcmp(t->role, "user") != 0) end_turn(t);
+    t->role = "user";
+    t->parts = pdl_list_insert(t->parts, t->n_results++, part);
 }
 
 static pdl_val parts_of_assistant(const pdl_turns_form *form, pdl_vref m) {
@@ -139,7 +147,7 @@ static void add_message(pdl_turns *t, const pdl_turns_form *form, pdl_vref messa
     else if (pdl_str_is(role, "assistant"))
         add_parts(t, form->assistant, parts_of_assistant(form, m));
     else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
-        add_parts(t, "user", pdl_list_push(pdl_list_new(1), form->result(messages, i)));
+        add_result(t, form->result(messages, i));
     else
         add_parts(t, "user", form->parts(m, pdl_list_new(2)));
 }

@@ -50,10 +50,12 @@ typedef struct pdl_turns {
     const char *role;   /* role of the turn that is being written, or NULL; static */
     const char *key;    /* key under which a turn has its parts, such as "content"; static */
     pdl_val parts;      /* list of the parts of the turn that is being written */
+    size_t n_results;   /* how many results of calls are at the beginning of parts */
 } pdl_turns;
 
 /* How a service writes turns. A turn of the assistant has its thoughts, its text and its calls;
- * results are in turns of the user. */
+ * results are in turns of the user, before other parts, because services refuse results that do not
+ * directly follow their calls. */
 typedef struct pdl_turns_form {
     /* key: name of the member with the parts; assistant: name of the role of the assistant */
     const char *key, *assistant;
