@@ -11,7 +11,7 @@ import time
 import pytest
 
 from ..checks import check
-from .kit import SECONDS, Runs
+from .kit import SECONDS, Runs, descendants
 
 INT, TERM, HUP, QUIT = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
 SERVER = """import json, signal, subprocess, sys
@@ -80,3 +80,36 @@ def test_sequences(pdl, name):
     t = Runs(pdl)
     for signals, gap_ms, want in SEQUENCES:
         one(t, name, signals, gap_ms, want)
+
+
+COMMANDS = {"eval main.pdl -i rows.jsonl --expect e": 6, "test main.pdl": 2, "infer main.pdl -n 2": 4, "batch main.pdl -i rows.jsonl": 6}
+ENDS = [(INT, (130, -INT)), (TERM, (143, -TERM)), (HUP, (143,))]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_end_their_children(pdl, command):
+    """Children have sessions of their own: what Ctrl-C does not reach is ended by the command, whether it watches for signals or not."""
+    t = Runs(pdl)
+    for sig, want in ENDS:
+        with tempfile.TemporaryDirectory() as d:
+            folder, title = pathlib.Path(d), "%s: %s" % (command, sig.name)
+            (folder / "main.pdl").write_text("lang: command\ncode: sh -c 'sleep 47 & sleep 47'\n")
+            (folder / "main.test.yaml").write_text("tests: [{name: a, expect: {output: x}}]\n")
+            (folder / "rows.jsonl").write_text('{"e": "1"}\n{"e": "2"}\n{"e": "3"}\n')
+            t.known = set(descendants())
+            p = subprocess.Popen([pdl, *command.split()], cwd=d, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            check(title + ": starts", wait_for_children(t, COMMANDS[command]))
+            time.sleep(0.1)
+            p.send_signal(sig)
+            status, _, err = t.finished(p, title)
+            check(title, status in want, "exit status %s\n%s" % (status, err[:600]))
+            t.clean(title, d)
+
+
+def test_a_hangup_is_a_request_to_end(pdl, folder):
+    for command in ("lsp", "dap", "repl"):
+        p = subprocess.Popen([pdl, command], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        p.send_signal(HUP)
+        check(command, p.wait(20) == 143, p.returncode)
+        p.stdin.close()

@@ -104,6 +104,7 @@ static void begin_signals(void) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGCHLD, SIG_DFL);
+    pdl_signals_end_children();
     /* when the reader of a pipe has closed it, the write fails with an error */
     signal(SIGPIPE, SIG_IGN);
     /* when a file reaches its size limit, the write fails with an error, too */

@@ -69,6 +69,20 @@ static void quit_at_once(int sig) {
     raise(sig);
 }
 
+void pdl_signal_end(int sig) {
+    if (sig == SIGHUP) end_at_once(sig);
+    quit_at_once(sig);
+}
+
+void pdl_signals_end_children(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction act = {.sa_handler = pdl_signal_end}, old;
+    sigemptyset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            (void)sigaction(signals[i], &act, NULL);
+}
+
 /* Ends writes that block because the reader of logs or messages has stopped reading. A signal ends
  * a blocking write with EINTR. But a write that begins after the signal would block for ever. So
  * from the first signal on, SIGALRM is sent every few milliseconds. */

@@ -14,6 +14,14 @@
  * any other signal. A closed terminal (SIGHUP) counts as an ordinary request to end. */
 int pdl_signal_exit_status(int sig);
 
+/* A handler. Ends the children, and then the process by the same signal; after a hangup with the
+ * exit status of pdl_signal_exit_status. */
+void pdl_signal_end(int sig);
+/* Makes the signals that end the process end its children first, wherever no watch replaces this
+ * handling. Each child leads a session, so that Ctrl-C of the terminal does not reach it. Ignored
+ * signals stay ignored. */
+void pdl_signals_end_children(void);
+
 /* Calls fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the
  * loop open. */
 typedef struct pdl_signals pdl_signals;

@@ -34,12 +34,12 @@ static size_t n_last_words;
 static void on_interrupt(int sig) {
     ssize_t ignored = write(STDERR_FILENO, last_words, n_last_words);
     (void)ignored;
-    (void)raise(sig); /* because of SA_RESETHAND, this ends the process */
+    pdl_signal_end(sig);
 }
 
 void pdl_cli_say_at_interrupt(const char *fmt, ...) {
-    static const int signals[] = {SIGINT, SIGTERM};
-    struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction act = {.sa_handler = on_interrupt}, old;
     pdl_buf b = PDL_BUF;
     va_list args;
     if (isatty(STDERR_FILENO)) PDL_PUT(&b, "\r\033[K"); /* removes the line of progress */
