@@ -625,7 +625,7 @@ static bool turn(window *w, pdl_err *err) {
     return true;
 }
 
-/* A batch with an interrupted row is not over: the loop looks at the signal again, and fails. */
+/* A batch with an interrupted row is not over: the loop checks the signal again, and fails. */
 static bool is_over(const window *w) {
     return !w->interrupted && !w->totals->open && ((w->ended && !w->ahead.rows.n) || w->draining);
 }
