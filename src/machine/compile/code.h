@@ -58,9 +58,6 @@ typedef struct pdl_callsig {
     /* for METHOD: number of keys of the path from root, which are on the stack below
      * the receiver; at most PDL_MAX_PATH_KEYS */
     uint32_t n_keys;
-    /* for METHOD: the variable belongs to the template around the macro or recursive loop that
-     * makes the call, and changes there as well */
-    bool outside;
 } pdl_callsig;
 
 /* The places where the file of an include or import is searched, in this order. IN_PROGRAM: beside

@@ -78,16 +78,8 @@ void pdl_emit_self(pdl_emit *e, const pdl_xnode *root);
 void pdl_emit_target(
     pdl_emit *e, const pdl_xnode *t); /* moves the top of the stack to a target of an assignment */
 void pdl_emit_for(pdl_emit *e, const pdl_xnode *x);
-/* Adds SCOPE_RESTORE after the instructions from `from` on. Changes that a method makes to an outer
- * variable (`xs.append(x)`) remain. */
-void pdl_emit_scope_restore(pdl_emit *e, uint32_t from);
-/* The instructions from `from` on are the body of a macro or recursive loop. Changes that a method
- * makes to a variable that the body does not bind remain in the template around it. own has the
- * parameters of the body. */
-void pdl_emit_mark_outside(pdl_emit *e, uint32_t from, const pdl_name *own, size_t n_own);
-/* Returns true when the instructions from `from` on leave their variables in the scope. The
- * variables are put into bound, unless it is NULL. */
-bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound);
+/* Returns true when the instructions from `from` on leave variables in the scope. */
+bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from);
 bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
 /* Filters the value on the stack by a FILTER chain. The innermost obj of the chain is NULL. */
 void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);

@@ -443,7 +443,11 @@ void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc
         emit_BUF_PUSH(e);
         pdl_emit_stmt(e, x->root);
         emit_BUF_POP(e, false);
-        pdl_emit_scope_restore(e, from);
+        /* what a method has changed stays changed */
+        if (pdl_emit_has_bindings(e, from))
+            emit_SCOPE_RESTORE(e);
+        else
+            emit_SCOPE_FORGET(e);
         break;
     case PDL_X_PLAIN: break;
     }

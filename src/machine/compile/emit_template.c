@@ -6,7 +6,6 @@
  */
 #include "compile/emit.h"
 
-#include "base/idmap.h"
 #include "expr/cases.h"
 
 #include "base/banned.h"
@@ -34,8 +33,7 @@ void pdl_emit_target(pdl_emit *e, const pdl_xnode *t) {
     }
 }
 
-bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
-    bool any = false;
+bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from) {
     size_t saved = 0;
     for (uint32_t i = from; i < pdl_emit_next_index(e); i++) {
         const pdl_ins *ins = &e->code->ins.p[i];
@@ -43,38 +41,9 @@ bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
             saved++;
         else if (ins->op == PDL_OP_SCOPE_RESTORE)
             saved--;
-        if (saved || (ins->op != PDL_OP_BIND && ins->op != PDL_OP_BIND_KEEP)) continue;
-        any = true;
-        if (bound) pdl_idmap_put(bound, ins->c, e->code);
+        if (!saved && (ins->op == PDL_OP_BIND || ins->op == PDL_OP_BIND_KEEP)) return true;
     }
-    return any;
-}
-
-void pdl_emit_mark_outside(pdl_emit *e, uint32_t from, const pdl_name *own, size_t n_own) {
-    pdl_idmap bound = {0};
-    (void)pdl_emit_has_bindings(e, from, &bound);
-    for (size_t i = 0; i < n_own; i++) pdl_idmap_put(&bound, own[i], e->code);
-    for (uint32_t i = from, end = pdl_emit_next_index(e); i < end; i++) {
-        const pdl_ins *ins = &e->code->ins.p[i];
-        if (ins->op != PDL_OP_REBIND) continue;
-        pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->operands.p[ins->c];
-        if (!s->local && !pdl_idmap_find(&bound, s->root)) s->outside = true;
-    }
-    pdl_idmap_fini(&bound);
-}
-
-void pdl_emit_scope_restore(pdl_emit *e, uint32_t from) {
-    pdl_idmap done = {0};
-    (void)pdl_emit_has_bindings(e, from, &done);
-    for (uint32_t i = from, end = pdl_emit_next_index(e); i < end; i++) {
-        if (e->code->ins.p[i].op != PDL_OP_REBIND) continue;
-        const pdl_callsig *s = e->code->operands.p[e->code->ins.p[i].c];
-        if (s->local || pdl_idmap_find(&done, s->root)) continue;
-        pdl_idmap_put(&done, s->root, e->code);
-        emit_SCOPE_EXPORT(e, s->root);
-    }
-    pdl_idmap_fini(&done);
-    emit_SCOPE_RESTORE(e);
+    return false;
 }
 
 static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
@@ -105,11 +74,11 @@ static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
  * template whose output is escaped, the text is marked as safe, because its parts were escaped
  * already. */
 static void emit_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
-    uint32_t from = emit_SCOPE_SAVE(e) + 1;
+    emit_SCOPE_SAVE(e);
     emit_BUF_PUSH(e);
     pdl_emit_stmt(e, body);
     emit_BUF_POP(e, true);
-    pdl_emit_scope_restore(e, from);
+    emit_SCOPE_RESTORE(e);
     if (filter) pdl_emit_filter_on_top(e, filter);
 }
 
@@ -142,7 +111,6 @@ static pdl_macro_info *emit_routine(pdl_emit *e, const pdl_xnode *x, pdl_str nam
     emit_BUF_PUSH(e);
     pdl_emit_stmt(e, x->u.macro.body);
     emit_BUF_POP(e, false);
-    pdl_emit_mark_outside(e, m->entry, m->names, m->n_params);
     emit_RETURN(e);
     pdl_emit_patch(e, over);
     return m;
@@ -182,10 +150,10 @@ static void emit_call_block(pdl_emit *e, const pdl_xnode *x) {
 
 static void emit_with(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.with.n; i++) pdl_emit_xnode(e, x->u.with.values[i]);
-    uint32_t from = emit_SCOPE_SAVE(e) + 1;
+    emit_SCOPE_SAVE(e);
     for (uint32_t i = x->u.with.n; i-- > 0;) pdl_emit_target(e, x->u.with.targets[i]);
     pdl_emit_stmt(e, x->u.with.body);
-    pdl_emit_scope_restore(e, from);
+    emit_SCOPE_RESTORE(e);
 }
 
 /* Replaces the last emitted filter and its output by one instruction that writes the result
@@ -211,9 +179,9 @@ static void emit_output(pdl_emit *e, const pdl_xnode *x) {
 static void emit_autoescape(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_xnode(e, x->u.set.value);
     emit_AUTOESCAPE(e);
-    uint32_t from = emit_SCOPE_SAVE(e) + 1;
+    emit_SCOPE_SAVE(e);
     pdl_emit_stmt(e, x->u.set.body);
-    pdl_emit_scope_restore(e, from);
+    emit_SCOPE_RESTORE(e);
     emit_AUTOESCAPE_BACK(e);
 }
 
@@ -221,9 +189,9 @@ static void emit_autoescape(pdl_emit *e, const pdl_xnode *x) {
  * also sees the variables of a loop around it. The routines of all blocks are in `self`. */
 static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
-        uint32_t from = emit_SCOPE_SAVE(e) + 1;
+        emit_SCOPE_SAVE(e);
         pdl_emit_stmt(e, x->u.macro.body);
-        pdl_emit_scope_restore(e, from);
+        emit_SCOPE_RESTORE(e);
         return;
     }
     pdl_emit_set_span(e, x);

@@ -22,7 +22,7 @@ bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
 /* Emits the list of the items that pass the loop's filter, so that loop.length and the like count
  * only them. */
 static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
-    uint32_t from = emit_SCOPE_SAVE(e) + 1;
+    emit_SCOPE_SAVE(e);
     pdl_emit_set_span(e, x->u.loop.over);
     emit_LOOP(e);
     emit_LIST(e, 0);
@@ -45,7 +45,7 @@ static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     emit_JUMP(e, again);
     pdl_emit_patch(e, next);
     emit_POP(e); /* stack: list */
-    pdl_emit_scope_restore(e, from);
+    emit_SCOPE_RESTORE(e);
 }
 
 /* Emits the `else` of a loop. The loop object is on top of the stack; it records whether the loop
@@ -116,15 +116,14 @@ static void emit_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     pdl_emit_target(e, x->u.loop.target);
     uint32_t body = pdl_emit_next_index(e);
     pdl_emit_stmt(e, x->u.loop.body);
-    if (x->u.loop.recursive) pdl_emit_mark_outside(e, again, NULL, 0);
-    if (pdl_emit_has_bindings(e, body, NULL)) {
-        pdl_emit_scope_restore(e, again);
+    if (pdl_emit_has_bindings(e, body)) {
+        emit_SCOPE_RESTORE(e);
         emit_SCOPE_SAVE(e);
         emit_BIND_KEEP(e, loop_name);
     }
     emit_JUMP(e, again);
     pdl_emit_patch(e, next);
-    pdl_emit_scope_restore(e, again);
+    emit_SCOPE_RESTORE(e);
     emit_loop_else(e, x);
 }
 

@@ -68,8 +68,8 @@ bool pdl_vm_loop_attr(pdl_vref x, pdl_str name, pdl_val *out);
 pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *m);
 pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_call_args *args, bool *handled,
                           pdl_val *out, pdl_err *err);
-/* Binds the name to x where the variable has the value old, in the frames that belong to the
- * running template and are below a macro or a recursive loop. */
+/* Binds the name to x where the variable has the value old: in the scopes to which the running
+ * template returns, and in those of the macros that are running. */
 void pdl_vm_rebind_outside(pdl_fiber *f, pdl_name name, pdl_vref old, pdl_vref x);
 
 #endif

@@ -439,7 +439,7 @@ void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
         /* A choice decided that the receiver was changed. Several choices can build any value. */
         if (f->control) x = pdl_with_label(x, pdl_label_combined(pdl_label_of(x), f->control));
         x = put_along(settled(root), n ? under(f, n - 1) : NULL, n, x);
-        if (sh->outside) pdl_vm_rebind_outside(f, sh->root, old, x);
+        if (f->code->jinja && !sh->local) pdl_vm_rebind_outside(f, sh->root, old, x);
         if (sh->local)
             set_val(local(f, sh->local - 1), x);
         else

@@ -112,13 +112,6 @@ static void op_scope_back(pdl_fiber *f) {
     pdl_drop(s.ctx);
 }
 
-static void op_carry(pdl_fiber *f, pdl_name name) {
-    pdl_save *s = save(f);
-    pdl_vref v = pdl_scope_find(f->scope, name);
-    if (!pdl_is_absent(v) && !pdl_is_absent(pdl_scope_find(s->scope, name)))
-        s->scope = pdl_scope_put(s->scope, name, pdl_keep(v));
-}
-
 static void op_locals_open(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++) *pdl_vec_push(&f->locals) = pdl_absent();
 }
@@ -337,7 +330,6 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
         case PDL_OP_SCOPE_RESTORE: op_scope_back(f); break;
         case PDL_OP_SCOPE_FORGET: pdl_vm_cut_saves(f, f->saves.n - 1); break;
-        case PDL_OP_SCOPE_EXPORT: op_carry(f, i->c); break;
         case PDL_OP_LOOP: STEP(pdl_vm_loop_begin(f, false, 0, err)); break;
         case PDL_OP_LOOP_RECURSIVE: STEP(pdl_vm_loop_begin(f, true, i->c, err)); break;
         case PDL_OP_LOOP_NEXT: {
