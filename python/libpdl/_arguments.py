@@ -80,6 +80,8 @@ def budget(value: Union[None, str, dict[str, Any]]) -> Optional[str]:
 def timeout(value: Union[None, str, int, float]) -> Optional[str]:
     if value is None or isinstance(value, str):
         return None if value is None else text("timeout", value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise fail("timeout", "a number of seconds or text (\"first=5,total=60\")", value)
     return _number("timeout", value)
 
 

@@ -115,6 +115,7 @@ pdlpy_bound *pdlpy_bound_new(pdlpy_engine *e, PyObject *object) {
     b->engine = e;
     b->object = object;
     b->type_name = NULL;
+    b->is_value = false;
     PyObject_GC_Track((PyObject *)b);
     return b;
 }
@@ -136,6 +137,7 @@ static void bound_dealloc(PyObject *self) {
     pdlpy_bound *b = (pdlpy_bound *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
+    if (b->is_value) b->engine->n_objects--;
     Py_XDECREF(b->object);
     Py_XDECREF(b->type_name);
     Py_DECREF(b->engine);

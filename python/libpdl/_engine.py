@@ -73,7 +73,21 @@ def _name_of(function: Any) -> str:
     name = getattr(function, "__name__", None)
     if not callable(function) or not isinstance(name, str):
         raise _arguments.fail("tools", "a list of functions", function)
+    if not name.isidentifier():
+        raise _errors.UsageError("tools: no program can call a function whose name is %s; def gives it another name" % name)
     return name
+
+
+def _tools(functions: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    if isinstance(functions, str) or not isinstance(functions, Sequence):
+        raise _arguments.fail("tools", "a list of functions", functions)
+    tools: dict[str, Callable[..., Any]] = {}
+    for f in functions:
+        name = _name_of(f)
+        if name in tools and tools[name] is not f:
+            raise _errors.UsageError("tools has two functions with the name %s" % name)
+        tools[name] = f
+    return tools
 
 
 def _models(models: object) -> dict[str, Model]:
@@ -151,13 +165,11 @@ class Engine:
             raise _errors.UsageError("code must be 'here' or 'process', not %r" % (code,))
         if record is not None and replay is not None:
             raise _errors.UsageError("record and replay exclude each other")
-        if isinstance(tools, str) or not isinstance(tools, Sequence):
-            raise _arguments.fail("tools", "a list of functions", tools)
         if approve is not None and not callable(approve):
             raise _arguments.fail("approve", "a function", approve)
         self._models = _models(models)
         self._approve = approve
-        self.tools = {_name_of(f): f for f in tools}
+        self.tools = _tools(tools)
         self.jobs = _arguments.count("jobs", jobs)
         self._paths = _paths(paths)
         self._options: dict[str, Any] = {

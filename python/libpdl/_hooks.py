@@ -35,7 +35,12 @@ def _pydantic(value: Any) -> Any:
     if getattr(kind, "__pydantic_root_model__", False):
         return value.root
     names = [*kind.model_fields, *(getattr(value, "__pydantic_extra__", None) or ()), *getattr(kind, "model_computed_fields", ())]
-    return {name: getattr(value, name) for name in names}
+    return _fields(value, names)
+
+
+def _fields(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Returns the fields that have a value: a field with init=False may have none."""
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
 
 def plain(value: Any) -> Any:
@@ -45,17 +50,24 @@ def plain(value: Any) -> Any:
     module = kind.__module__.partition(".")[0]
     if kind is _program.Function:
         return value._handle
-    if module == "datetime" and hasattr(value, "year"):
+    # The type is asked and not the value: a proxy of another object may fail on any attribute.
+    if module == "datetime" and hasattr(kind, "year"):
         return (value.isoformat(),)
     if hasattr(kind, "__dataclass_fields__"):
-        return {name: getattr(value, name) for name, f in kind.__dataclass_fields__.items() if f._field_type is _field()}
-    if module == "pathlib" or hasattr(value, "__fspath__"):
+        return _fields(value, (name for name, f in kind.__dataclass_fields__.items() if f._field_type is _field()))
+    if module == "pathlib" or hasattr(kind, "__fspath__"):
         return _path(value)
-    if module == "numpy" and hasattr(value, "tolist"):
+    if module == "numpy" and hasattr(kind, "tolist"):
         return _numpy(value)
-    if isinstance(getattr(kind, "model_fields", None), dict):
+    if hasattr(kind, "__pydantic_validator__") and isinstance(getattr(kind, "model_fields", None), dict):
         return _pydantic(value)
     return value
+
+
+def abstract(value: Any) -> Tuple[bool, bool]:
+    """Returns whether the value is a mapping and whether it is a number."""
+    numbers = sys.modules.get("numbers")
+    return isinstance(value, Mapping), numbers is not None and isinstance(value, numbers.Number)
 
 
 def _field() -> Any:

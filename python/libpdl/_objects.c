@@ -210,15 +210,34 @@ static bool equal(void *a, void *b) {
     return call_back(compare, (asked){.bound = a, .other = b}).ok;
 }
 
+/* Returns true for a type with a length and with items. */
+static bool has_items(PyTypeObject *type) {
+    return (PyType_GetSlot(type, Py_mp_subscript) || PyType_GetSlot(type, Py_sq_item)) &&
+           (PyType_GetSlot(type, Py_mp_length) || PyType_GetSlot(type, Py_sq_length));
+}
+
+/* Returns the traits that the abstract classes of Python decide: a sequence with slices and a
+ * UUID, which int() takes, have the methods of a mapping and of a number without being one. */
+static unsigned abstract_traits(const pdlpy_bound *b) {
+    Py_INCREF(b->object);
+    PyObject *is = pdlpy_hook(b->engine->state, "abstract", b->object);
+    unsigned traits = 0;
+    if (is && PyTuple_GetItem(is, 0) == Py_True) traits |= PDL_OBJECT_MAPPING;
+    if (is && PyTuple_GetItem(is, 1) == Py_True) traits |= PDL_OBJECT_NUMBER;
+    Py_XDECREF(is);
+    PyErr_Clear();
+    return traits;
+}
+
 /* Called when the value is made; the interpreter lock is held. */
 static const char *type_name(void *object, unsigned *traits) {
     pdlpy_bound *b = object;
     PyTypeObject *type = Py_TYPE(b->object);
     if (PyCallable_Check(b->object)) *traits |= PDL_OBJECT_CALLABLE;
     if (PyType_GetSlot(type, Py_tp_iter)) *traits |= PDL_OBJECT_ITERABLE;
-    if (PySequence_Check(b->object)) *traits |= PDL_OBJECT_SEQUENCE | PDL_OBJECT_ITERABLE;
-    if (PyMapping_Check(b->object)) *traits |= PDL_OBJECT_MAPPING;
-    if (PyNumber_Check(b->object)) *traits |= PDL_OBJECT_NUMBER;
+    if (PySequence_Check(b->object)) *traits |= PDL_OBJECT_ITERABLE;
+    if (has_items(type)) *traits |= PDL_OBJECT_SEQUENCE;
+    if (PyMapping_Check(b->object) || PyNumber_Check(b->object)) *traits |= abstract_traits(b);
     b->type_name = PyObject_GetAttrString((PyObject *)type, "__name__");
     const char *name = b->type_name ? PyUnicode_AsUTF8AndSize(b->type_name, NULL) : NULL;
     PyErr_Clear();
@@ -254,7 +273,11 @@ pdl_value *pdlpy_object_in(pdlpy_place *place, PyObject *object) {
     pdl_value *v = b ? pdl_value_object(b, &ops) : NULL;
     if (!b) return NULL;
     Py_CLEAR(b->type_name);
-    if (v) return v;
+    if (v) {
+        b->is_value = true;
+        place->engine->n_objects++;
+        return v;
+    }
     Py_DECREF(b);
     PyErr_NoMemory();
     return NULL;

@@ -11,7 +11,8 @@
  */
 #include "_pdl.h"
 
-enum { FEW = 1024, MAX_SMALL = 1024 };
+/* MANY_BYTES: unused texts are dropped when the remembered texts have so many bytes. */
+enum { FEW = 1024, MAX_SMALL = 1024, MANY_BYTES = 64 << 20 };
 
 /* Returns true when all equal values of Python may be this one object: None, a boolean, a small
  * integer, a text or bytes of at most one character, or the empty tuple. */
@@ -42,16 +43,58 @@ static PyObject *key_of(PyObject *object, bool inside) {
     return key;
 }
 
-/* Remembers the value from which an object was made. With `inside`, remembers the origins of the
- * object's attributes and of the results of its calls. Takes v. Returns false with an exception. */
-static bool remember(pdlpy_engine *e, PyObject *object, bool inside, pdl_value *v) {
-    PyObject *kept = PyCapsule_New(v, NULL, drop);
-    if (!kept) pdl_value_drop(v);
+/* Returns true for a value that is used by calling back into Python. */
+static bool is_foreign(const pdl_value *v) {
+    pdl_kind kind = pdl_value_kind(v);
+    return kind == PDL_KIND_FUNCTION || kind == PDL_KIND_OBJECT;
+}
+
+/* Returns an empty dict with the origins of v. An engine that kept v itself would keep the objects
+ * of Python in it. */
+static pdl_value *only_origins(const pdl_value *v) {
+    pdl_value *kept = pdl_value_dict();
+    pdl_value_add_origins(kept, v);
+    return kept;
+}
+
+static size_t size_of(PyObject *object) {
+    if (PyUnicode_CheckExact(object)) return (size_t)PyUnicode_GetLength(object);
+    return PyBytes_CheckExact(object) ? (size_t)PyBytes_Size(object) : 0;
+}
+
+/* Returns what `origins` has of an object: a weak reference to an object that programs use by
+ * reference, because such an object may be large, otherwise the object itself. */
+static PyObject *hold(PyObject *object, bool by_reference) {
+    PyObject *weak = by_reference ? PyWeakref_NewRef(object, NULL) : NULL;
+    PyErr_Clear(); /* some types have no weak references */
+    if (!weak) Py_INCREF(object);
+    return weak ? weak : object;
+}
+
+/* Returns true when `held` is what `origins` has of the object. */
+static bool refers_to(PyObject *held, PyObject *object) {
+    return held == object || (PyWeakref_Check(held) && PyWeakref_GetObject(held) == object);
+}
+
+static bool is_unused(PyObject *held) {
+    return PyWeakref_Check(held) ? PyWeakref_GetObject(held) == Py_None : Py_REFCNT(held) == 1;
+}
+
+/* Remembers the origins of the value v from which an object was made. With `inside`, v has the
+ * origins of the object's attributes and of the results of its calls. Returns false with an
+ * exception. */
+static bool remember(pdlpy_engine *e, PyObject *object, bool inside, const pdl_value *v) {
+    pdl_value *origins = only_origins(v);
+    PyObject *kept = PyCapsule_New(origins, NULL, drop);
+    if (!kept) pdl_value_drop(origins);
     bool ok = kept && PyCapsule_SetContext(kept, e->engine) == 0;
     PyObject *key = ok ? key_of(object, inside) : NULL,
-             *pair = key ? PyTuple_Pack(2, object, kept) : NULL;
+             *held = key ? hold(object, inside || is_foreign(v)) : NULL,
+             *pair = held ? PyTuple_Pack(2, held, kept) : NULL;
     ok = pair && PyDict_SetItem(e->origins, key, pair) == 0;
+    e->n_bytes += size_of(object);
     Py_XDECREF(key);
+    Py_XDECREF(held);
     Py_XDECREF(pair);
     Py_XDECREF(kept);
     return ok;
@@ -65,20 +108,22 @@ static void add_foreign(pdlpy_engine *e, pdl_value *v, const pdlpy_engine *of,
     pdl_engine_add_origins(e->engine, v, is_busy ? NULL : of->engine, from);
 }
 
-/* Returns the value from which the engine `of` made the object with this key, or NULL. Borrowed. */
-static const pdl_value *made_from(const pdlpy_engine *of, PyObject *key) {
+/* Returns a value with the origins that the engine `of` knows of the object with this key, or NULL.
+ * Borrowed. */
+static const pdl_value *known_of(const pdlpy_engine *of, PyObject *object, PyObject *key) {
     PyObject *pair = of->origins && key ? PyDict_GetItemWithError(of->origins, key) : NULL;
-    return pair ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), NULL) : NULL;
+    if (!pair || !refers_to(PyTuple_GetItem(pair, 0), object)) return NULL;
+    return PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), NULL);
 }
 
 /* Adds the origins that the engine, or else another one of this process, knows of the object. */
 static void recall(pdlpy_engine *e, PyObject *object, bool inside, pdl_value *v) {
     if (!v) return; /* an exception is set */
     PyObject *key = key_of(object, inside);
-    const pdl_value *from = made_from(e, key);
+    const pdl_value *from = known_of(e, object, key);
     if (from) pdl_value_add_origins(v, from);
     for (const pdlpy_engine *o = e->state->engines; o && !from; o = o->next) {
-        from = o == e ? NULL : made_from(o, key);
+        from = o == e ? NULL : known_of(o, object, key);
         if (from) add_foreign(e, v, o, from);
     }
     Py_XDECREF(key);
@@ -101,19 +146,28 @@ PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object) {
         return object;
     }
     if (origins == PDL_ORIGINS_PARTS && !place->is_lost) return object;
-    if (remember(place->engine, object, false, pdl_value_keep(v))) return object;
+    if (remember(place->engine, object, false, v)) return object;
     Py_DECREF(object);
     return NULL;
 }
 
+/* Drops the entry that is the i-th item of `pairs` when nothing else has the object. */
+static void drop_unused(pdlpy_engine *e, PyObject *pairs, Py_ssize_t i) {
+    PyObject *item = PyList_GetItem(pairs, i);
+    if (!is_unused(PyTuple_GetItem(PyTuple_GetItem(item, 1), 0))) return;
+    (void)PyDict_DelItem(e->origins, PyTuple_GetItem(item, 0));
+    Py_INCREF(Py_None);
+    (void)PyList_SetItem(pairs, i, Py_None);
+}
+
+/* Begins with the newest entries: the parts of a container are remembered before it, and are
+ * unused when the container is gone. */
 void pdlpy_sweep(pdlpy_engine *e) {
-    if (!e->origins || PyDict_Size(e->origins) < 2 * e->n_swept + FEW) return;
+    if (!e->origins) return;
+    if (PyDict_Size(e->origins) < 2 * e->n_swept + FEW && e->n_bytes < MANY_BYTES) return;
+    e->n_bytes = 0;
     PyObject *pairs = PyDict_Items(e->origins);
-    for (Py_ssize_t i = 0; pairs && i < PyList_Size(pairs); i++) {
-        PyObject *item = PyList_GetItem(pairs, i), *pair = PyTuple_GetItem(item, 1);
-        if (Py_REFCNT(PyTuple_GetItem(pair, 0)) == 1)
-            (void)PyDict_DelItem(e->origins, PyTuple_GetItem(item, 0));
-    }
+    for (Py_ssize_t i = pairs ? PyList_Size(pairs) : 0; i-- > 0;) drop_unused(e, pairs, i);
     PyErr_Clear();
     Py_XDECREF(pairs);
     e->n_swept = PyDict_Size(e->origins);
@@ -149,12 +203,6 @@ static void add_all(pdlpy_place *place, pdl_value *v, PyObject *from) {
     }
 }
 
-/* Returns true for a value that is used by calling back into Python. */
-static bool is_foreign(const pdl_value *v) {
-    pdl_kind kind = pdl_value_kind(v);
-    return kind == PDL_KIND_FUNCTION || kind == PDL_KIND_OBJECT;
-}
-
 /* Implements derive(object, [objects that it was made of]). Returns the value of the object, with
  * the origins of all these objects, for runs that get the object later. Returns None when none of
  * them has origins. A function or object that was made in Python gets no origins itself, because no
@@ -175,7 +223,7 @@ PyObject *pdlpy_derive(PyObject *self, PyObject *args) {
     if (v) add_all(&place, v, from);
     bool has = pdl_value_origins(v) != PDL_ORIGINS_NONE;
     bool ok = v && (!has || !e->origins || is_shared(object) ||
-                    remember(e, object, inside, pdl_value_keep(v)));
+                    remember(e, object, inside, v));
     if (ok && has)
         handle = pdlpy_handle_new(e, v);
     else

@@ -39,10 +39,12 @@ struct pdlpy_engine {
     PyObject *module; /* a reference that keeps `state` alive */
     pdlpy_state *state;
     PyObject *held; /* list: the handlers */
-    /* dict: id of an object -> (object, the value from which it was made), which recognises an
-     * object that is passed back; NULL when origins are not tracked */
+    /* dict: id of an object -> (object, a value with its origins), which recognises an object that is
+     * passed back; NULL when origins are not tracked */
     PyObject *origins;
     Py_ssize_t n_swept; /* the size of `origins` when unused entries were last dropped */
+    size_t n_bytes;     /* about the size of what was remembered since then */
+    size_t n_objects;   /* the objects of Python that values of the library have */
     /* called with exceptions that handlers and functions raise, and with awaitables that they
      * return */
     PyObject *owner;
@@ -57,6 +59,7 @@ typedef struct pdlpy_bound {
     PyObject_HEAD pdlpy_engine *engine;
     PyObject *object;
     PyObject *type_name; /* set while the value of an object is being made */
+    bool is_value;       /* counted in n_objects */
 } pdlpy_bound;
 
 typedef struct pdlpy_program {
@@ -77,6 +80,7 @@ typedef struct pdlpy_place {
     /* a part has origins, and its object is a shared one (a small number, true) that cannot have
      * them */
     bool is_lost;
+    const char *without; /* a key of the outer dict that Python does not get; may be NULL */
 } pdlpy_place;
 
 /* --- the interpreter lock (_lock.c) --- */

@@ -62,7 +62,8 @@ class Diagnostic:
 class Result(Of[T]):
     """The result of a run, with its variables, context, trace and usage."""
 
-    def __init__(self, value: T, text: str, run: _pdl.Run, trace: Optional[dict[str, Any]]) -> None:
+    def __init__(self, value: T, text: str, run: _pdl.Run, trace: Optional[dict[str, Any]], has_handles: bool = False) -> None:
+        """has_handles: variables and messages stay values of the library until they are used, even if they have objects of Python."""
         if not isinstance(run, _pdl.Run):
             raise TypeError("results come from the methods of programs")
         self.value = value
@@ -72,13 +73,15 @@ class Result(Of[T]):
         self.trace = trace
         self._variables: Union[_pdl.Handle, dict[str, Any]] = run.variables()
         self._messages: Union[_pdl.Handle, list[dict[str, Any]]] = run.messages()
+        if run.has_objects() and not has_handles:
+            # a result that is kept in an object that the run has got, as in `self.last = program.run(search=self.search)`, must not keep that object
+            self.variables, self.messages  # noqa: B018
 
     @property
     def variables(self) -> dict[str, Any]:
         """The variables that the program defined or was given. They are converted when they are first used."""
         if isinstance(self._variables, _pdl.Handle):
-            variables: dict[str, Any] = self._variables.python()
-            variables.pop("stdlib", None)
+            variables: dict[str, Any] = self._variables.python("stdlib")
             self._variables = variables
         return self._variables
 
@@ -132,6 +135,8 @@ def _about_variable(core: _pdl.Engine, inputs: Any, error: _errors.Error) -> _er
 class Job:
     """A run in progress, of a program or of one of its functions."""
 
+    is_open = False  # counted by the engine: the result was not taken yet
+
     def __init__(self, program: "Union[Program[Any], Function]", inputs: Any, output: int, trace: int,
                  write: Optional[Callable[[str], object]] = None,
                  shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None, context: "Optional[Context]" = None,
@@ -150,6 +155,7 @@ class Job:
         self.is_shared = not core.is_inside()
         self.outcome: Union[None, Result[Any], BaseException] = None
         self.fatal: Optional[BaseException] = None  # Ctrl-C or a similar exception of a callback
+        self.has_handles = False  # see Result
         self.pieces: "deque[str]" = deque()
         self.driver: Optional["Driver"] = None
         text = None if shown else write or self._piece
@@ -160,6 +166,11 @@ class Job:
         except _errors.Error as e:
             raise engine._blame(_about_variable(core, inputs, e))
         engine._n_open += 1
+        self.is_open = True
+
+    def __del__(self) -> None:
+        if self.is_open:
+            self.engine._ended()
 
     def _piece(self, text: str) -> None:
         self.pieces.append(text)
@@ -214,6 +225,7 @@ class Job:
             except BaseException as e:
                 self.outcome = e
             self.run.release()
+            self.is_open = False
             self.engine._ended()
         if isinstance(self.outcome, BaseException):
             raise self.outcome
@@ -227,9 +239,9 @@ class Job:
         trace = None
         if self.trace:
             import json
-            text = run.trace()
-            trace = json.loads(text)
-            self.core.derive(trace, [text, self.inputs])
+            written = run.trace()
+            trace = json.loads(written)
+            self.core.derive(trace, [written, self.inputs])
         if error is not None:
             if isinstance(error, _errors.Error):
                 error.trace = trace
@@ -238,7 +250,11 @@ class Job:
         if self.program._returns is not None:
             from . import _returns
             value = _returns.fit(self.program._returns, value)
-        return Result(value, run.result_text(), run, trace)
+        try:
+            text = run.result_text()
+        except _errors.Error as e:  # an object of Python has no text
+            raise self.engine._explain(e)
+        return Result(value, text, run, trace, self.has_handles or isinstance(self.program, Function))
 
 
 class Stream(Of[T]):
@@ -516,7 +532,7 @@ class Function:
         raise TypeError("cannot pickle a function of a program: %s" % self.__name__)
 
     def __repr__(self) -> str:
-        return "<libpdl.Function %s>" % self._handle.text()
+        return "<libpdl.Function %s>" % self.__name__
 
     def __str__(self) -> str:
         return self._handle.text()
@@ -524,4 +540,5 @@ class Function:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Function) and bool(self._handle == other._handle)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(self.__name__)

@@ -467,6 +467,16 @@ static PyObject *run_messages(PyObject *self, PyObject *unused) {
     return later(r, pdl_task_context(r->task, &error), error);
 }
 
+/* Returns true when values of the engine have objects of Python. The garbage collector does not see
+ * these objects, so a handle in a result keeps them, and what they refer to, for as long as the
+ * result exists. Returns false for an engine that remembers origins, since it would remember every
+ * converted value. */
+static PyObject *run_has_objects(PyObject *self, PyObject *unused) {
+    const pdlpy_engine *e = ((run *)self)->engine;
+    (void)unused;
+    return PyBool_FromLong(e->n_objects > 0 && !e->origins);
+}
+
 static PyObject *run_usage(PyObject *self, PyObject *unused) {
     run *r = (run *)self;
     (void)unused;
@@ -502,6 +512,7 @@ static PyMethodDef run_methods[] = {{"wait", run_wait, METH_VARARGS, NULL},
                                     {"result_text", run_result_text, METH_NOARGS, NULL},
                                     {"variables", run_variables, METH_NOARGS, NULL},
                                     {"messages", run_messages, METH_NOARGS, NULL},
+                                    {"has_objects", run_has_objects, METH_NOARGS, NULL},
                                     {"usage", run_usage, METH_NOARGS, NULL},
                                     {"score", run_score, METH_NOARGS, NULL},
                                     {"trace", run_trace, METH_NOARGS, NULL},

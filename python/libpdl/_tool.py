@@ -72,9 +72,13 @@ class Tool:
         self.function = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        hints = typing.get_type_hints(function, include_extras=True)
         properties, needed = {}, []
-        for name, p in inspect.signature(function).parameters.items():
+        try:
+            signature = inspect.signature(function)
+        except ValueError:  # some functions of C have none
+            raise TypeError("function must be a function whose parameters Python knows, not %s" % self.__name__) from None
+        hints = typing.get_type_hints(function, include_extras=True)
+        for name, p in signature.parameters.items():
             if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
                 continue
             properties[name] = schema_of(hints.get(name, Any))

@@ -267,11 +267,19 @@ static PyObject *list_out(pdlpy_place *place, const pdl_value *v) {
     return tuple;
 }
 
+static bool is_text(const pdl_value *v, const char *text) {
+    const char *p = text && *text ? pdl_value_get_text(v, NULL) : NULL;
+    return p && strcmp(p, text) == 0;
+}
+
 static PyObject *dict_out(pdlpy_place *place, const pdl_value *v) {
     size_t i = 0;
+    const char *without = place->without;
     PyObject *dict = PyDict_New();
     pdl_value *key = NULL, *item = NULL;
+    place->without = NULL;
     while (dict && pdl_value_next(v, &i, &key, &item)) {
+        if (is_text(key, without)) continue;
         PyObject *k = pdlpy_to_python(place, key), *o = k ? pdlpy_to_python(place, item) : NULL;
         if (!o || PyDict_SetItem(dict, k, o) < 0) Py_CLEAR(dict);
         Py_XDECREF(k);
@@ -439,12 +447,12 @@ static PyObject *handle_entry(PyObject *self, PyObject *args) {
     return pdlpy_handle_new(h->engine, v);
 }
 
-/* Returns the value of the handle as an object of Python. */
-static PyObject *handle_python(PyObject *self, PyObject *unused) {
+/* Returns the value of the handle as an object of Python. A text as argument is a key that the dict
+ * of Python does not get. */
+static PyObject *handle_python(PyObject *self, PyObject *args) {
     pdlpy_handle *h = (pdlpy_handle *)self;
-    pdlpy_place place = {h->engine, 0};
-    (void)unused;
-    if (!pdlpy_enter(h->engine)) return NULL;
+    pdlpy_place place = {.engine = h->engine};
+    if (!PyArg_ParseTuple(args, "|s", &place.without) || !pdlpy_enter(h->engine)) return NULL;
     PyObject *object = pdlpy_to_python(&place, h->value);
     pdlpy_leave(h->engine);
     return object;
@@ -482,7 +490,7 @@ static PyMethodDef handle_methods[] = {
     {"signature", handle_signature, METH_NOARGS, NULL},
     {"owner", handle_owner, METH_NOARGS, NULL},
     {"entry", handle_entry, METH_VARARGS, NULL},
-    {"text", handle_text, METH_NOARGS, NULL}, {"python", handle_python, METH_NOARGS, NULL}, {0}};
+    {"text", handle_text, METH_NOARGS, NULL}, {"python", handle_python, METH_VARARGS, NULL}, {0}};
 
 static PyType_Slot handle_slots[] = {{Py_tp_traverse, handle_traverse},
                                      {Py_tp_dealloc, handle_dealloc},

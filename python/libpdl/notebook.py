@@ -57,6 +57,11 @@ class Interrupted(KeyboardInterrupt):
         return ["interrupted"]
 
 
+def _no_words(magic: str, line: str) -> None:
+    if line.strip():
+        raise CellError("pdl: %s takes no words, and there is %s" % (magic, line.strip()))
+
+
 def _shown(word: str) -> str:
     wants = WORDS[word][1]
     return word + (wants if wants.startswith("[") else " " + wants if wants else "")
@@ -85,12 +90,16 @@ class Options:
     def _take(self, word: str, words: Iterable[str], has_file: bool) -> None:
         known, equals, value = word.partition("=")
         if known not in WORDS:
-            if not has_file or self.file or word.startswith("-"):
+            if has_file and self.file and not word.startswith("-"):
+                raise CellError("pdl: one file, and there are two: %s and %s" % (self.file, word))
+            if not has_file or word.startswith("-"):
                 raise CellError("pdl: unknown option %s; there are %s" % (word, ", ".join(map(_shown, WORDS))))
             self.file = word
             return
         name, wants, _ = WORDS[known]
         if not wants:
+            if equals:
+                raise CellError("pdl: %s takes no value: %s" % (known, word))
             setattr(self, name, True)
             return
         if not equals and not wants.startswith("["):
@@ -270,6 +279,7 @@ class Magics:
         is_traced = bool(options.viewer or options.trace)
         job = _program.Job(program, program._inputs(scope, {}), STREAMS[options.stream], is_traced, shown=painter.show,
                            policies=options.policies, sandbox=options.sandbox or None)
+        job.has_handles = True  # _keep reads the origins of the variables
         self._drive(job, painter, bool(options.policies or options.sandbox))
         try:
             result = job.result()
@@ -329,10 +339,12 @@ class Magics:
 
     def reset(self, line: str) -> None:
         """Empties the context."""
+        _no_words("%pdl_reset", line)
         self.shell.user_ns["pdl_context"] = []
 
     def show_usage(self, line: str) -> dict[str, int]:
         """Returns the model calls and tokens of all cells so far."""
+        _no_words("%pdl_usage", line)
         return dict(self.usage)
 
 

@@ -40,7 +40,7 @@ FUNCTIONS = [None, 1, "f", [], {}, ODD, b"f"]
 SIZES = [0, -1, True, 1.5, [], ODD, math.nan, math.inf, {"calls": -1}, {"calls": math.inf}, {"calls": "1"}, {"calls": math.nan}, {1: 1}, {"bees": 1}, "bees=1", "\ud800"]
 ENGINE = {
     "models": [1, "m", [], ODD, {1: nothing}, {"m": 1}, {"m": "f"}, {"a*b": nothing}, {"\ud800": nothing}],
-    "tools": [None, 1, "f", {}, ODD, nothing, [1], ["f"], [ODD]],
+    "tools": [None, 1, "f", {}, ODD, nothing, [1], ["f"], [ODD], [lambda: 1], [nothing, type("nothing", (), {})]],
     "jobs": COUNTS,
     "cache": PATHS, "record": PATHS, "replay": PATHS,
     "budget": SIZES,

@@ -91,11 +91,13 @@ class Cells(unittest.TestCase):
 
     def test_wrong_words_are_errors_that_say_what_there_is(self):
         for line, said in (("--nonsense", "unknown option --nonsense; there are -r"), ("--stream loud", "not 'loud'"), ("--stream", "wants a value"),
-                           ("-t 1x", "name of a variable"), ("file.pdl", "unknown option file.pdl"), ("'", "No closing quotation")):
+                           ("-t 1x", "name of a variable"), ("file.pdl", "unknown option file.pdl"), ("'", "No closing quotation"),
+                           ("--no-run=false", "--no-run takes no value"), ("-r=1", "-r takes no value"), ("--viewer=", "--viewer takes no value")):
             r, out = self.cell("%%%%pdl %s\ntext: a" % line)
             self.assertFalse(r.success, line)
             self.assertIn(said, out, line)
-        for line, said in (("%pdl", "name of a file is missing"), ("%pdl /nonexistent.pdl", "/nonexistent.pdl")):
+        for line, said in (("%pdl", "name of a file is missing"), ("%pdl /nonexistent.pdl", "/nonexistent.pdl"), ("%pdl a.pdl b.pdl", "there are two: a.pdl and b.pdl"),
+                           ("%pdl_usage x", "%pdl_usage takes no words"), ("%pdl_reset x", "%pdl_reset takes no words")):
             r, out = self.cell(line)
             self.assertFalse(r.success, line)
             self.assertIn(said, out, line)

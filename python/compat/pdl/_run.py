@@ -255,7 +255,9 @@ def execute(prog: Any, scope: Mapping[str, Any], file: str, state: Any, trace: b
         report_old_types(program)
         output = CONTEXT if state.yield_background else RESULT if state.yield_result else NONE
         shown = Painter(sys.stdout).show if output != NONE else None
-        return Outcome(Job(program, program._inputs(inputs_of(scope), {}), output, 2 if trace else 0, show, shown).finish())
+        job = Job(program, program._inputs(inputs_of(scope), {}), output, 2 if trace else 0, show, shown)
+        job.has_handles = True
+        return Outcome(job.finish())
     except libpdl.UsageError:
         raise
     except libpdl.Error as e:

@@ -143,6 +143,11 @@ static bool is_star_with_blank(const place *p) {
     return p->at && p->at < p->text.n && p->text.p[p->at - 1] == '*' && p->text.p[p->at] == ' ';
 }
 
+/* Returns true after a % at the beginning of a line, where YAML expects the name of a directive. */
+static bool is_directive(const place *p) {
+    return p->at && p->text.p[p->at - 1] == '%' && (p->at == 1 || p->text.p[p->at - 2] == '\n');
+}
+
 /* Returns true at the { of `{{ name }}` without quotes. */
 static bool is_second_brace(const place *p) {
     return pdl_str_starts(pdl_str_sub(p->text, p->at, p->text.n), PDL_STR("{")) && p->at &&
@@ -456,6 +461,8 @@ static const struct {
     {"found unhashable key", NULL, MARK_HERE, "a key is a text, a number or a word"},
     {"expected alphabetic or numeric character, but found", is_star_with_blank, MARK_HERE,
      "an item of a list begins with `- `; a text that begins with * is put in quotes"},
+    {"expected alphabetic or numeric character, but found", is_directive, MARK_HERE,
+     "a text that begins with % is put in quotes"},
     {"expected alphabetic or numeric character, but found", NULL, MARK_HERE,
      "a text that begins with * or & is put in quotes"},
     {"found undefined alias", NULL, MARK_HERE,

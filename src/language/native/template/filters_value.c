@@ -444,20 +444,25 @@ static bool has_other_keys(pdl_vref v, unsigned depth, pdl_steps *steps) {
 
 static bool in_key_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
 
+/* Sorts the places of the entries, because an entry with the key NaN cannot be found by its key. */
 static bool dict_in_order(pdl_memo *m, pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err) {
     size_t n = pdl_dict_len(d);
-    pdl_val keys = pdl_list_new(n), sorted = pdl_absent(), r = pdl_dict_new(n);
-    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
+    pdl_val keys = pdl_list_new(n), places = pdl_list_new(n);
+    pdl_val sorted = pdl_absent(), r = pdl_dict_new(n);
+    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++) {
         keys = pdl_list_push(keys, pdl_keep(pdl_dict_key_at(d, i)));
-    bool ok = pdl_sorted(keys, keys, false, &sorted, err) && pdl_check_walk(err);
+        places = pdl_list_push(places, pdl_int((int64_t)i));
+    }
+    bool ok = pdl_check_walk(err) && pdl_sorted(places, keys, false, &sorted, err);
     for (size_t i = 0; ok && i < n; i++) {
         pdl_val x;
-        pdl_vref key = pdl_list_at(sorted, i);
-        ok = pdl_check_cancel_at(i, err) &&
-             in_key_order(m, pdl_dict_find(d, key), depth + 1, &x, err);
-        if (ok) r = pdl_dict_put(r, pdl_keep(key), x);
+        int64_t at = 0;
+        ok = pdl_check_cancel_at(i, err) && pdl_int_get(pdl_list_at(sorted, i), &at) &&
+             in_key_order(m, pdl_dict_val_at(d, (size_t)at), depth + 1, &x, err);
+        if (ok) r = pdl_dict_put(r, pdl_keep(pdl_dict_key_at(d, (size_t)at)), x);
     }
     pdl_drop(sorted);
+    pdl_drop(places);
     pdl_drop(keys);
     if (ok)
         *out = r;
