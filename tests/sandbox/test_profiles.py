@@ -129,6 +129,9 @@ BLOCKS = (
          "does not let it reach http://127.0.0.1:9"),
         ("as an object", "{type: authorized_user, token_uri: 'http://127.0.0.1:9/t', client_id: a, client_secret: b, refresh_token: c}", "does not let it reach http://127.0.0.1:9"),
         ("in a file", "../home/s.txt", "does not let it read ../home/s.txt"))),
+    *((f"a key of the user at an address that is granted, {name}", ["--sandbox=net.yaml"], program(f"model: {name}/x\ninput: hi\nparameters: {{api_base: 'http://127.0.0.1:9/v1', num_retries: 0}}"),
+       ["is not sent to http://127.0.0.1:9/v1, which code in a sandbox has named"], ["onnect", "secret"], {"OPENAI_API_KEY": "secret", "ANTHROPIC_API_KEY": "secret", "GEMINI_API_KEY": "secret"})
+      for name in ("openai", "anthropic", "gemini")),
     ("an address that is granted", ["--sandbox=net.yaml"],
      program("model: openai/x\ninput: hi\nparameters: {api_base: 'http://127.0.0.1:9/v1', api_key: a, num_retries: 0}"), ["no: "], ["does not let"]),
     *((f"an address that only seems to be granted, {address}", ["--sandbox=net.yaml"],

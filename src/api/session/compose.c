@@ -434,6 +434,7 @@ static deputy_answer ask_deputy(router *r, pdl_effect *e, pdl_err *err) {
     if (!find_backends(r, e, &c, err)) return DEPUTY_REFUSES;
     if (!c->sandbox) return DEPUTY_DOES;
     if (e->kind == PDL_EFFECT_source) return look_for(r, c->sandbox, e);
+    e->keeps_keys = true;
     return may_ask(c->sandbox, e, err) ? DEPUTY_DOES : DEPUTY_REFUSES;
 }
 

@@ -131,6 +131,9 @@ struct pdl_effect {
     uint64_t own;
     /* code in a worker made the request; the effect may do only what the code may do */
     bool by_code;
+    /* Confined code made the request: a key of the user is not sent to an address that the request
+     * names. */
+    bool keeps_keys;
     bool repeatable; /* the block or a policy says that the effect may be repeated without harm */
     bool continues;  /* for write: an earlier process began the file, so its content stays */
 };

@@ -82,7 +82,8 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     calls->loop = loop;
     if (opt) calls->opt = *opt;
     if (!calls->opt.secrets) calls->opt.secrets = calls->own_secrets = pdl_secrets_new();
-    calls->env = (pdl_env){calls->opt.env, calls->opt.user, calls->opt.env_of_file, false};
+    calls->env = (pdl_env){
+        .get = calls->opt.env, .user = calls->opt.user, .of_file = calls->opt.env_of_file};
     calls->end = &calls->first;
     calls->limited_host = calls->limited_key = calls->bucket = PDL_BUF;
     calls->embeddings.known = pdl_dict_new(0);

@@ -440,6 +440,7 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
         if (given.n == 0) given = text_param(params, "url");
         note_file(r, "WATSONX_IAM_URL", env); /* the key is sent to the address in this variable */
     }
+    r->base_named = given.n > 0;
     if (given.n == 0) {
         given = base_of_variables(p, env, name);
         if (given.n) note_file(r, name, env);
@@ -470,7 +471,7 @@ bool pdl_key_missing(const pdl_provider *p, pdl_err *err) {
 }
 
 /* Refuses a call whose key is only in the environment of the process while its address comes from a
- * file `.env`, because the key must not be sent there. */
+ * file `.env` or from confined code, because the key must not be sent there. */
 static bool withhold_key(const pdl_route *r, const pdl_env *env, pdl_err *err) {
     pdl_env all = *env;
     pdl_str which;
@@ -478,9 +479,15 @@ static bool withhold_key(const pdl_route *r, const pdl_env *env, pdl_err *err) {
     if (!env->file_keys_only || !first_of(r->provider->key_env, &all, &which)) return true;
     pdl_buf base = PDL_BUF;
     pdl_address_put(pdl_buf_str(&r->base), &base);
-    pdl_err_set(err, PDL_E_config, (pdl_loc){0},
-                "the key %.*s of the environment is not sent to %s, the %s of a file .env",
-                PDL_FMT(which), pdl_buf_z(&base), r->file_variable);
+    if (env->keeps_keys && r->base_named)
+        pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                    "the key %.*s of the environment is not sent to %s, which code in a sandbox "
+                    "has named",
+                    PDL_FMT(which), pdl_buf_z(&base));
+    else
+        pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                    "the key %.*s of the environment is not sent to %s, the %s of a file .env",
+                    PDL_FMT(which), pdl_buf_z(&base), r->file_variable);
     pdl_buf_fini(&base);
     return false;
 }
@@ -498,7 +505,9 @@ static bool find_key(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err 
 
 bool pdl_route_reach(pdl_route *r, pdl_vref params, pdl_env *env, pdl_err *err) {
     if (!find_base(r, params, env, err)) return false;
-    env->file_keys_only = r->file_variable[0] != 0;
+    bool keeps_all = env->keeps_keys && r->base_named;
+    env->file_keys_only = keeps_all || r->file_variable[0] != 0;
+    if (keeps_all) env->of_file = NULL;
     return find_key(r, params, env, err);
 }
 

@@ -77,6 +77,8 @@ typedef struct pdl_env {
     const char *(*of_file)(void *user, const char *name);
     /* Keys are read from the file `.env` alone, because the address comes from it. */
     bool file_keys_only;
+    /* No key is read when the parameters of the call name the address (pdl_effect.keeps_keys). */
+    bool keeps_keys;
 } pdl_env;
 
 /* Returns the value of a variable that is set, not empty, and allowed to be read; otherwise NULL.
@@ -102,6 +104,7 @@ typedef struct pdl_route {
     pdl_str name;    /* the model as the service knows it; borrowed from the call */
     pdl_buf base;    /* the address, without a slash at the end */
     bool base_given; /* the base is not the provider's default */
+    bool base_named; /* the parameters of the call name the base */
     /* The variable of a file `.env` that names the address to which the key goes. May be empty.
      * Such a file may have come with the program, so only keys of that file go there. */
     char file_variable[80];

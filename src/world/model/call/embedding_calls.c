@@ -191,6 +191,7 @@ static void start_batch(pdl_embedding *m) {
         pdl_effect_new(PDL_EFFECT_embed, (pdl_effect_at){m->e->id, NULL, (uint32_t)from, m->e->loc},
                        request, sink);
     batch->sender = m->e->sender;
+    batch->keeps_keys = m->e->keeps_keys;
     pdl_call_start(m->calls, batch);
 }
 

@@ -273,6 +273,7 @@ bool pdl_call_build(pdl_call *c, pdl_err *err) {
     char platform[16];
     pdl_call_reset(c);
     c->env = c->calls->env;
+    c->env.keeps_keys = c->e->keeps_keys;
     if (!find_platform(c->e->request, platform, err)) return false;
     if (!find_route(c, platform, err)) return false;
     c->clean = pdl_params_clean(c->given);
