@@ -51,8 +51,11 @@ TOOLS = [
     tool_of("wrong_pattern", {"patternProperties": {"(": TEXT}, "additionalProperties": False}),
     tool_of("refers", {"additionalProperties": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}}),
     tool_of("names", {"propertyNames": {"maxLength": 2}}),
+    # older drafts, other words for types, and a pattern of another dialect
+    tool_of("drafts", {"properties": {"a": {"type": "STRING", "required": True}, "n": {"type": "int", "minimum": 0, "exclusiveMinimum": True}, "t": {"type": "array", "items": [TEXT]}, "x": {"type": "any"},
+                                      "e": {"type": "string", "enum": None, "description": None}, "u": None, "p": {"type": "string", "pattern": "^\\p{Lu}"}, "i": {"type": "object", "properties": {"p": {"pattern": "("}}}}}),
 ]
-ECHOES = ("odd", "bare", "open", "some", "closed", "nothing", "numbers", "patterns", "wrong_pattern", "refers", "names")
+ECHOES = ("odd", "bare", "open", "some", "closed", "nothing", "numbers", "patterns", "wrong_pattern", "refers", "names", "drafts")
 marked = []     # by the tool `mark`: what was called, in the order in which the calls ended
 
 

@@ -32,6 +32,11 @@ CASES = [
     ("wrong_pattern", {"a": "b"}, None, None),
     ("refers", {"a": "b"}, None, None),
     ("names", {"ab": 1}, None, None),
+    ("drafts", {"a": "b", "n": 1, "t": ["c"], "x": 1, "e": "f", "u": [1], "p": "G", "i": {"p": "h"}}, None, None),
+    ("drafts", {"n": 1}, "either", "Missing required field: a"),
+    ("drafts", {"a": "b", "n": 0}, "either", "0 is less than or equal to the minimum of 0"),
+    ("drafts", {"a": 1}, "either", "1 should be of type"),
+    ("drafts", {"a": "b", "t": [1]}, "either", "t[0] is 1, should be a string"),
 ]
 
 

@@ -11,6 +11,7 @@
 #include "native/native.h"
 #include "types/type.h"
 #include "value/text.h"
+#include "value/tool_schema.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
@@ -86,11 +87,15 @@ static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
+/* Returns true for a type that can check values: a schema may have a pattern that is no regular
+ * expression here, and only its use shows this. */
 static bool is_type(pdl_vref v) {
     pdl_arena *a = pdl_arena_make();
     const pdl_type *t = NULL;
+    pdl_type_verdict found;
     pdl_err err = {0};
-    bool ok = pdl_type_from_val(a, v, &t, &err);
+    bool ok =
+        pdl_type_from_val(a, v, &t, &err) && pdl_type_check(t, pdl_null(), NULL, a, &found, &err);
     pdl_err_fini(&err);
     pdl_arena_free(a);
     return ok;
@@ -125,7 +130,8 @@ static pdl_val set_of(pdl_vref list) {
 }
 
 /* Returns the parameters of the function, and in *names the expression that lists them. */
-static pdl_val parameters_of(pdl_vref schema, pdl_buf *names) {
+static pdl_val parameters_of(pdl_vref given, pdl_buf *names) {
+    pdl_val schema = pdl_tool_schema_of_draft(given);
     pdl_vref props = pdl_dict_getz(schema, "properties");
     size_t n = pdl_is_dict(props) ? pdl_dict_len(props) : 0;
     pdl_val d = pdl_dict_new(n), required = set_of(pdl_dict_getz(schema, "required"));
@@ -139,6 +145,7 @@ static pdl_val parameters_of(pdl_vref schema, pdl_buf *names) {
         pdl_str_repr(pdl_str_get(key), names);
     }
     pdl_drop(required);
+    pdl_drop(schema);
     return d;
 }
 
