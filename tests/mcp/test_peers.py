@@ -49,7 +49,7 @@ def http(folder, program, s, **more):
             m = json.loads(self.body())
             rows = s.get(m.get("method"))
             if "id" not in m:
-                return self.reply(b"", status=202)
+                return self.reply(s.get("note", b""), status=200 if "note" in s else 202)
             row = rows.pop(0) if len(rows) > 1 else rows[0]
             if isinstance(row, tuple):
                 return self.reply(row[1].replace(b"$ID", str(m["id"]).encode()), row[2], row[3] if len(row) > 3 else 200)
@@ -131,6 +131,8 @@ CONTENTS = [
     ([{"type": "resource_link", "uri": "file:///x", "name": "x"}], "[resource_link file:///x]"),
     ([{"type": "image", "data": "AA==", "mimeType": "image/png"}, text("seen")], "[image image/png]\nseen"),
     (["hi", text("ho")], "hi\nho"),
+    (text("alone"), "alone"),
+    ("a text", "a text"),
     ([text(5), text({"a": [1]}), text(None)], '5\n{"a": [1]}\n[text]'),
     ([{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}], "[audio audio/wav]"),
 ]
@@ -173,6 +175,17 @@ FAILURES = [b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message"
             b'error: {"message": "BOOM"}\n\n', b'{"jsonrpc": "2.0", "id": "", "error": {"code": 1, "message": "BOOM"}}',
             b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "Invalid", "data": {"detail": "BOOM"}}}',
             b'{"jsonrpc": "2.0", "id": "$ID", "error": {"code": 1, "message": "BOOM"}}']
+
+
+NOTES = [b"", b"null", b"{}", b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32601, "message": "Method not found"}}', b'{"jsonrpc": "2.0", "error": {"code": -32601, "message": "unknown"}}', b"OK", b"<html></html>",
+         b'{"jsonrpc": "2.0", "id": null, "result": {}}']
+
+
+def test_answers_to_notifications(folder):
+    """A notification has no answer, so what a server sends in place of one is passed over."""
+    for note in NOTES:
+        got, out, err, _ = http(folder, CALL, script(note=note))
+        same((got, out.strip()), (0, "5"), "%s %s" % (note, err))
 
 
 def test_failures_have_the_words_of_the_server(folder):

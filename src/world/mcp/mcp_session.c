@@ -647,8 +647,9 @@ static void replied_with_nothing(call *c) {
  * not read a request. The failed call is the one whose answer the transport reads, or the only open
  * call. */
 static call *nameless_call(const session *s) {
-    call *only = NULL;
-    if (s->expected) return find_call(s, s->expected);
+    call *only = s->expected ? find_call(s, s->expected) : NULL;
+    /* a notification has no answer, but some servers send an error for one they do not know */
+    if (s->expected) return only && only->kind == CALL_INITIALIZED ? NULL : only;
     for (size_t i = 0; i < s->calls.n; i++) {
         if (s->calls.p[i]->kind == CALL_INITIALIZED) continue; /* a notification has no answer */
         if (only) return NULL;

@@ -76,19 +76,34 @@ static bool is_true(pdl_vref v) {
     return pdl_is(v, PDL_V_INT) && pdl_int_of(v) != 0;
 }
 
-bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
+/* Returns the content as a list: some servers write one part or a text in its place. Absent when
+ * there is none. Owned. */
+static pdl_val content_of(pdl_vref result) {
     pdl_vref content = pdl_is_dict(result) ? pdl_dict_getz(result, "content") : pdl_absent();
+    if (pdl_is_list(content)) return pdl_keep(content);
+    bool is_part = pdl_is_dict(content) && pdl_is_str(pdl_dict_getz(content, "type"));
+    if (!is_part && !pdl_is_str(content)) return pdl_absent();
+    pdl_val part = pdl_keep(content);
+    if (!is_part) {
+        part = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text"));
+        part = pdl_dict_putz(part, "text", pdl_keep(content));
+    }
+    return pdl_list_push(pdl_list_new(1), part);
+}
+
+bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
+    pdl_val content = content_of(result);
     pdl_vref structured =
         pdl_is_dict(result) ? pdl_dict_getz(result, "structuredContent") : pdl_absent();
     if (!pdl_is_list(content) && pdl_is_absent(structured))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "the result of the tool has no content");
     bool failed = is_true(pdl_dict_getz(result, "isError"));
-    pdl_val list = pdl_is_list(content) ? pdl_keep(content) : pdl_list_new(0);
+    pdl_val list = pdl_is_list(content) ? content : pdl_list_new(0);
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "content", list);
     pdl_val s = pdl_is_absent(structured) ? pdl_null() : pdl_keep(structured);
     d = pdl_dict_putz(d, "structured", s);
-    d = pdl_dict_putz(d, "text", text_of(content));
+    d = pdl_dict_putz(d, "text", text_of(list));
     *out = pdl_dict_putz(d, "is_error", pdl_bool(failed));
     return true;
 }
