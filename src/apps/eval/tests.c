@@ -548,13 +548,21 @@ static bool run_all(const tested *p, pdl_vref list, pdl_err *err) {
     return true;
 }
 
+static bool has_program(pdl_str program, pdl_str file, pdl_err *err) {
+    return pdl_file_kind_named(program) != PDL_FILE_NONE ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "%.*s: there is no file %.*s, which these are the tests of", PDL_FMT(file),
+                       PDL_FMT(program));
+}
+
 bool pdl_tests_run(pdl_str file, const pdl_session_options *session, pdl_test_report_fn *report,
                    void *user, pdl_err *err) {
     pdl_val tests;
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), program = PDL_BUF;
     if (!read_tests(file, &tests, err)) return false;
     pdl_buf_putf(&program, "%.*s.pdl", (int)(file.n - (sizeof suffix - 1)), file.p);
-    bool ok = check_file(tests, file, err) && pdl_file_read(pdl_buf_z(&program), &text, err);
+    bool ok = check_file(tests, file, err) && has_program(pdl_buf_str(&program), file, err) &&
+              pdl_file_read(pdl_buf_z(&program), &text, err);
     const tested p = {pdl_buf_str(&program), pdl_buf_str(&text), session, report, user};
     ok = ok && run_all(&p, part(tests, "tests"), err);
     pdl_buf_fini(&program);
