@@ -461,8 +461,9 @@ def test_nothing(t):
     f = t.folder("text: hello\n")
     (f.path / "runs").mkdir()
     f.journal.touch()
-    code, _, err = f.run("resume", "r")
-    check("a run that left nothing", code == 1 and "nothing was recorded" in err, err)
+    for args in (["resume", "r"], ["resume", "r", "--dry-run"], ["answer", "r", "yes"], ["runs", "show", "r"], ["runs", "export", "r", "copy"], ["trace", "r"]):
+        code, _, err = f.run(*args)
+        check("a run that left nothing: %s" % args, code == 1 and "nothing was recorded" in err and not (f.path / "copy").exists(), code, err)
     code, out, err = f.run("--durable", "--id", "r", "main.pdl")
     check("its name is free", code == 0 and out == "hello\n", err)
 

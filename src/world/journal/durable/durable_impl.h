@@ -204,6 +204,8 @@ void pdl_durable_leave(pdl_durable *d); /* removes the run from its server */
 
 /* run_open.c */
 pdl_durable *pdl_durable_new(pdl_durable_use use, bool full);
+/* Returns false with err set when the file has no rows yet: its process begins, or has ended. */
+PDL_MUST bool pdl_durable_check_begun(pdl_str path, pdl_err *err);
 /* Marks as refused the calls whose failure ended the run, so that a resume executes them again. */
 PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err);
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,

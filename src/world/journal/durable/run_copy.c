@@ -40,7 +40,8 @@ static bool disown(pdl_str path, pdl_err *err) {
 bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets, pdl_err *err) {
     pdl_store *s = NULL;
     bool held = pdl_lock_is_held(path);
-    bool ok = pdl_store_open(path, false, false, &s, err) && pdl_store_copy(s, to, err);
+    bool ok = pdl_durable_check_begun(path, err) && pdl_store_open(path, false, false, &s, err) &&
+              pdl_store_copy(s, to, err);
     held = held && ok && !pdl_lock_owner_is_gone(s);
     pdl_store_close(s, false);
     if (ok && !held) ok = disown(to, err);

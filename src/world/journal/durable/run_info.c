@@ -42,10 +42,10 @@ bool pdl_durable_summary_read(pdl_str path, pdl_durable_summary *out, pdl_err *e
     store_sums sums = {0};
     bool held = pdl_lock_is_held(path);
     *out = (pdl_durable_summary){0};
-    bool ok = pdl_store_open(path, false, false, &s, err) && get(s, "id", &out->id, err) &&
-              get(s, "file", &out->file, err) && get(s, "state", &state, err) &&
-              get(s, "started", &started, err) && get(s, "ended", &ended, err) &&
-              pdl_store_sums(s, &sums, err) &&
+    bool ok = pdl_durable_check_begun(path, err) && pdl_store_open(path, false, false, &s, err) &&
+              get(s, "id", &out->id, err) && get(s, "file", &out->file, err) &&
+              get(s, "state", &state, err) && get(s, "started", &started, err) &&
+              get(s, "ended", &ended, err) && pdl_store_sums(s, &sums, err) &&
               pdl_store_each(s, STORE_BY_STATE, STORE_OPEN, on_open, &out->place, err);
     if (ok) {
         out->state = read_state(state, held && !pdl_lock_owner_is_gone(s));
@@ -96,7 +96,7 @@ bool pdl_durable_each_question(pdl_str path,
                                void *user, pdl_err *err) {
     pdl_store *s = NULL;
     struct asking x = {fn, user};
-    bool ok = pdl_store_open(path, false, false, &s, err) &&
+    bool ok = pdl_durable_check_begun(path, err) && pdl_store_open(path, false, false, &s, err) &&
               pdl_store_each(s, STORE_BY_STATE, STORE_OPEN, on_asking, &x, err);
     pdl_store_close(s, false);
     return ok;
@@ -138,7 +138,7 @@ static bool on_effect(void *user, const store_effect *e) {
 bool pdl_durable_each(pdl_str path, bool (*fn)(void *user, const pdl_durable_row *row), void *user,
                       pdl_err *err) {
     pdl_store *s = NULL;
-    bool ok = pdl_store_open(path, false, false, &s, err) &&
+    bool ok = pdl_durable_check_begun(path, err) && pdl_store_open(path, false, false, &s, err) &&
               pdl_store_each(s, STORE_ALL, 0, on_effect, &(struct each_row){fn, user, s}, err);
     pdl_store_close(s, false);
     return ok;

@@ -308,18 +308,22 @@ static void name_missing(pdl_str path, pdl_err *err) {
     pdl_free(name);
 }
 
+bool pdl_durable_check_begun(pdl_str path, pdl_err *err) {
+    if (!pdl_store_is_unbegun(path)) return true;
+    if (pdl_lock_is_held(path)) return pdl_lock_refuse(path, err);
+    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                       "nothing was recorded in %.*s: its run ended before it began",
+                       PDL_FMT(path));
+}
+
 static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable **out,
                      pdl_err *err) {
     pdl_durable_use use = d->setup.use;
     bool full = d->file.full;
     bool writes = use == PDL_DURABLE_CONTINUE;
-    if (pdl_store_is_unbegun(path)) {
-        bool begins = pdl_lock_is_held(path);
+    if (!pdl_durable_check_begun(path, err)) {
         pdl_durable_close(d);
-        if (begins) return pdl_lock_refuse(path, err);
-        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
-                           "nothing was recorded in %.*s: its run ended before it began",
-                           PDL_FMT(path));
+        return false;
     }
     bool holds = use == PDL_DURABLE_CHECK || use == PDL_DURABLE_SHOW;
     bool ok = pdl_store_open(path, writes, full, &d->file.store, err) &&
