@@ -148,6 +148,9 @@ static bool is_key_after_dot(const spot *s) { return s->prev.kind == PDL_TK_DOT 
 static bool is_alone_in_braces(const spot *s) {
     return fails_with(s, "expected token ':'") && s->two_before.kind == PDL_TK_LBRACE;
 }
+static bool is_power(const spot *s) {
+    return after_value(s) && !pdl_str_starts(s->at, PDL_STR("^^"));
+}
 /* The value is in two pairs of braces, as in Jinja: ${{ a.b }}. */
 static bool is_double_brace(const spot *s) {
     pdl_str before = pdl_str_sub(s->r->lexer.src, 0, s->r->fail.start);
@@ -246,7 +249,7 @@ static const struct {
     {ANY, "\u2260", NULL, "write !="},
     {ANY, "\u2264", NULL, "write <="},
     {ANY, "\u2265", NULL, "write >="},
-    {ANY, "^", after_value, "a power is written **"},
+    {ANY, "^", is_power, "a power is written **"},
     {ANY, "'", is_quote_of_name, QUOTE_OF_TEXT},
     {ANY, "\"", is_quote_of_name, QUOTE_OF_TEXT},
     {ANY, "'", is_unclosed_quote, "the quote is not closed"},
@@ -333,6 +336,8 @@ static const struct {
 } failures[] = {
     {"invalid syntax for function call", "arguments without a name come before those with one"},
     {"You cannot chain multiple tests", "write `x is a and x is b`"},
+    {"Missing end of comment tag",
+     "{# begins a comment, which #} ends; the text {# is written ${ '{#' }"},
 };
 
 static bool word_fits(const spot *s, const char *word) {
@@ -392,6 +397,8 @@ static pdl_str by_gap(const spot *s) {
         PDL_PUT(&b, "the name of a filter is missing after |");
     else if (is_end(s) && (s->prev.kw == PDL_KW_IS || s->two_before.kw == PDL_KW_IS))
         PDL_PUT(&b, "the name of a test is missing after `is`");
+    else if (s->prev.kw == PDL_KW_IS && fails_with(s, "expected token 'name'"))
+        PDL_PUT(&b, "write == to compare");
     else if (is_end(s) && s->prev.kind == PDL_TK_DOT)
         PDL_PUT(&b, "a name is missing after the dot");
     else if (pdl_byte_in(after_blanks(s->at, 0), PDL_STR(")]}")) && is_mismatched(s))

@@ -56,6 +56,8 @@ static const struct {
     {PDL_BLOCK_model, "messages", SENT},
     {PDL_BLOCK_model, "content", SENT},
     {PDL_BLOCK_model, "context", SENT},
+    {PDL_BLOCK_model, "prompt_template", SENT},
+    {PDL_BLOCK_model, "template", SENT},
     {PDL_BLOCK_model, "question", SENT},
     {PDL_BLOCK_model, "query", SENT},
     {PDL_BLOCK_model, "history", SENT},
@@ -261,6 +263,8 @@ static const struct {
     {NONE, "human", "write {role: user, text: ...}"},
     {NONE, "ai", "write {role: assistant, text: ...}"},
     {NONE, "nodes", BLOCKS},
+    {NONE, "block", BLOCKS},
+    {NONE, "prompt_template", "write `text:`, with ${ NAME } for a variable"},
     {NONE, "flow", BLOCKS},
     {NONE, "actions", BLOCKS},
     {NONE, "chat", MODEL_NAME},
@@ -472,21 +476,28 @@ static bool is_name_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Returns true for `x:1` where an object is expected. */
-static bool is_glued(pdl_str field, const pdl_node *n) {
+/* Returns true for a field that has entries. */
+static bool has_entries(pdl_str field) {
     static const char *const objects[] = {"defs", "parameters", "args", "for", "function", "retry"};
-    if (!pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN) return false;
-    size_t i = 0, end = 0;
+    size_t i = 0;
     while (i < sizeof objects / sizeof *objects && !pdl_str_is(field, objects[i])) i++;
+    return i < sizeof objects / sizeof *objects;
+}
+
+/* Returns true for `x:1` where an object is expected. */
+static bool is_glued(const pdl_node *n) {
+    size_t end = 0;
+    if (!pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN) return false;
     while (end < n->text.n && is_name_byte(n->text.p[end])) end++;
-    return i < sizeof objects / sizeof *objects && end && end < n->text.n &&
-           n->text.p[end] == ':' &&
-           !pdl_str_starts(pdl_str_sub(n->text, end, n->text.n), PDL_STR("://"));
+    pdl_str rest = pdl_str_sub(n->text, end, n->text.n);
+    return end && pdl_str_starts(rest, PDL_STR(":")) && !pdl_str_starts(rest, PDL_STR("://"));
 }
 
 const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
     if (is_nothing(n)) return NULL;
-    if (is_glued(field, n)) return "a key is followed by a colon and a space: x: 1";
+    if (has_entries(field) && is_glued(n)) return "a key is followed by a colon and a space: x: 1";
+    if (has_entries(field) && pdl_node_is_null(n) && !n->text.n)
+        return "its entries are below it, indented more than it; without any, leave it out";
     if (pdl_str_is(field, "import") && n->kind == PDL_NODE_MAP && is_tool_server(n))
         return "a tool server is imported by its name: import: \"mcp:NAME\"; the file that "
                "PDL_MCP_CONFIG names says what it is";

@@ -353,9 +353,7 @@ static const pdl_ty *type_of_map(pdl_checker *c, const pdl_tree *t) {
 const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t) {
     if (!t) return &pdl_ty_any;
     switch (t->kind) {
-    case PDL_TREE_CONST:
-        if (pdl_is_str(t->value)) pdl_checker_lint_text(c, pdl_str_get(t->value), t->node, t->loc);
-        return pdl_ty_of_value(pdl_checker_arena(c), t->value);
+    case PDL_TREE_CONST: return pdl_ty_of_value(pdl_checker_arena(c), t->value);
     case PDL_TREE_EXPR: return pdl_checker_expr(c, pdl_tree_expr(t), t->node, t->loc);
     case PDL_TREE_LIST: return type_of_items(c, t);
     case PDL_TREE_MAP: return type_of_map(c, t);
