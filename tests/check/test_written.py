@@ -54,6 +54,8 @@ ROWS = [  # rule, program, column of each report
     ("norway", "data: {a: [010, -017]}", [12, 17]),
     ("norway", "data: 1:30.5", [7]),
     ("norway", "data: [0, 0.5, 10, 1_000, 0x10, 08, '010', 1e3]", []),
+    ("norway", "text: [1.10, 0x1F, 1_000, 1.5, -3, .5, 1e3]", [8, 14, 20, 36]),
+    ("norway", "data: {1.10: a, 0x10: b, 1.5: c, 2024: d, -3: e, '1.20': f}", [8, 17]),
     ("norway", "data: {no: 1, on: 2, 'off': 3, true: 4, yes: {Off: 5}, 12:30: 6}", [8, 15, 41, 47, 56]),
     ("key-duplicate", "data: {on: 1, yes: 2, true: 3, 1: 4}", []),
     ("key-duplicate", "data: {on: 1, 'no': 2, on: 3}", [24]),

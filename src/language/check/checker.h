@@ -200,7 +200,7 @@ void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, p
 void pdl_checker_norway_boolean(pdl_checker *c, const pdl_block *b);
 void pdl_checker_norway_key(pdl_checker *c, const pdl_node *key);
 void pdl_checker_norway_number(pdl_checker *c, const pdl_node *n);
-void pdl_checker_norway_grouped(pdl_checker *c, const pdl_node *n);
+void pdl_checker_norway_text(pdl_checker *c, const pdl_node *n);
 
 /* The next functions find texts that are written as if YAML had other rules (suspect_texts.c). */
 void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b);

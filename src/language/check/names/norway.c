@@ -39,30 +39,52 @@ static void report_number(pdl_checker *c, const pdl_node *n) {
     pdl_drop(v);
 }
 
-/* Reports 12:30, which is 750, and 010, which is 8; also in data. */
-void pdl_checker_norway_number(pdl_checker *c, const pdl_node *n) {
-    if ((n->type != PDL_NT_INT && n->type != PDL_NT_FLOAT) || n->style != PDL_STYLE_PLAIN) return;
+static bool is_plain_number(const pdl_node *n) {
+    return (n->type == PDL_NT_INT || n->type == PDL_NT_FLOAT) && n->style == PDL_STYLE_PLAIN;
+}
+
+/* Returns true for 12:30, which is 750, and 010, which is 8. */
+static bool is_other_number(const pdl_node *n) {
     pdl_str s = n->text;
+    if (!is_plain_number(n)) return false;
     if (s.n && (s.p[0] == '-' || s.p[0] == '+')) s = pdl_str_sub(s, 1, s.n);
     bool octal =
         n->type == PDL_NT_INT && s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9';
-    if (octal || pdl_byte_in(':', s)) report_number(c, n);
+    return octal || pdl_byte_in(':', s);
 }
 
-/* Reports 1_000, which YAML reads as 1000. In data, the author may mean the number. But where the
- * value becomes text, the text is "1000", which is hardly what the author means. */
-void pdl_checker_norway_grouped(pdl_checker *c, const pdl_node *n) {
+/* Reports such a number, also in data. */
+void pdl_checker_norway_number(pdl_checker *c, const pdl_node *n) {
+    if (is_other_number(n)) report_number(c, n);
+}
+
+/* Returns true when the text of a number is not as it is written: 1_000 is 1000, and the version
+ * 1.10 is 1.1. */
+static bool changes_as_text(const pdl_node *n) {
+    if (!is_plain_number(n)) return false;
+    pdl_val v = pdl_node_value(n);
+    pdl_buf shown = PDL_BUF;
+    pdl_val_show(v, false, 2 * n->text.n + 40, &shown);
+    bool same = pdl_str_eq(pdl_buf_str(&shown), n->text);
+    pdl_buf_fini(&shown);
+    pdl_drop(v);
+    return !same;
+}
+
+/* Reports 1_000 and 1.10 where the value becomes text, which is hardly what the author means. In
+ * data, the author may mean the number. */
+void pdl_checker_norway_text(pdl_checker *c, const pdl_node *n) {
     for (uint32_t i = 0; n->kind == PDL_NODE_SEQ && i < n->n; i++)
-        if (n->items[i]->kind == PDL_NODE_SCALAR) pdl_checker_norway_grouped(c, n->items[i]);
-    if (n->type == PDL_NT_INT && n->style == PDL_STYLE_PLAIN && pdl_byte_in('_', n->text))
-        report_number(c, n);
+        if (n->items[i]->kind == PDL_NODE_SCALAR) pdl_checker_norway_text(c, n->items[i]);
+    if (!is_other_number(n) && changes_as_text(n)) report_number(c, n);
 }
 
-/* Reports `no: 1` in data: its key is the text 'no', where other readers of YAML read false. */
+/* Reports `no: 1` in data: its key is the text 'no', where other readers of YAML read false. The
+ * key `1.10` becomes '1.1'. */
 void pdl_checker_norway_key(pdl_checker *c, const pdl_node *key) {
     if (key->kind != PDL_NODE_SCALAR) return;
     if (!pdl_node_is_word(key)) {
-        pdl_checker_norway_number(c, key);
+        if (changes_as_text(key)) report_number(c, key);
         return;
     }
     if (is_true_or_false(key->text)) return;

@@ -242,7 +242,7 @@ void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b) {
     const pdl_node *text = b->kind == PDL_BLOCK_text && b->node && b->node->kind == PDL_NODE_MAP
                                ? pdl_node_find(b->node, PDL_STR("text"), NULL)
                                : NULL;
-    if (text) pdl_checker_norway_grouped(c, text);
+    if (text) pdl_checker_norway_text(c, text);
     if (b->def.s.p) pdl_checker_lint_name(c, b->def.s, b->def.loc, pdl_checker_value_loc(b, "def"));
     if (b->kind == PDL_BLOCK_code) check_command(c, PDL_AS(code, b));
     const pdl_node *n = b->node;
