@@ -61,9 +61,13 @@ static pdl_session *session_of(const pdl_session_options *o) {
     return s;
 }
 
-/* A recording of nothing. */
+/* A recording of a program that does nothing. A session that starts no program leaves none. */
 static void record(pdl_str path) {
-    pdl_session_free(session_of(&(pdl_session_options){.files.record = path}));
+    pdl_session *s = session_of(&(pdl_session_options){.files.record = path});
+    const pdl_program *program;
+    assert_true(pdl_session_load(s, PDL_STR("a"), &program));
+    pdl_session_start(s);
+    pdl_session_free(s);
 }
 
 static pdl_durable *durable_of(pdl_str path) {
