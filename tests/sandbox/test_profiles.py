@@ -37,6 +37,7 @@ def program(text):
     return python(ASK % f"P.exec_str({text!r})")
 
 
+GET_IT = {"getit": {"function": {"v": "string"}, "return": "${ stdlib.http('http://127.0.0.1:9/', auth={'variable': v}).text }"}}
 GOOGLE = "model: vertex_ai/gemini-x\ninput: hi\nparameters: {num_retries: 0, vertex_project: p, vertex_location: us-central1, vertex_credentials: %s}"
 READ_IT = {"readit": {"function": {"p": "string"}, "return": {"read": "${ p }"}}}
 OBJECT = python("class A:\n    def m(self):\n        try: return open('../home/s.txt').read()\n        except OSError: return 'hidden'\nresult = A()", **{"def": "o"})
@@ -132,6 +133,10 @@ BLOCKS = (
     *((f"a key of the user at an address that is granted, {name}", ["--sandbox=net.yaml"], program(f"model: {name}/x\ninput: hi\nparameters: {{api_base: 'http://127.0.0.1:9/v1', num_retries: 0}}"),
        ["is not sent to http://127.0.0.1:9/v1, which code in a sandbox has named"], ["onnect", "secret"], {"OPENAI_API_KEY": "secret", "ANTHROPIC_API_KEY": "secret", "GEMINI_API_KEY": "secret"})
       for name in ("openai", "anthropic", "gemini")),
+    ("a key of the user in a request to the web", ["--sandbox=net.yaml"], {"defs": GET_IT, "text": [python(ASK % "getit(v='MY_TOKEN')")]},
+     ["the key of MY_TOKEN is not sent to 127.0.0.1"], ["onnect", "secret"], {"MY_TOKEN": "secret"}),
+    ("a key whose hosts the user has named", ["--sandbox=net.yaml"], {"defs": GET_IT, "text": [python(ASK % "getit(v='MY_TOKEN')")]},
+     ["no: "], ["is not sent", "secret"], {"MY_TOKEN": "secret", "MY_TOKEN_HOSTS": "127.0.0.1"}),
     ("an address that is granted", ["--sandbox=net.yaml"],
      program("model: openai/x\ninput: hi\nparameters: {api_base: 'http://127.0.0.1:9/v1', api_key: a, num_retries: 0}"), ["no: "], ["does not let"]),
     *((f"an address that only seems to be granted, {address}", ["--sandbox=net.yaml"],

@@ -134,16 +134,19 @@ static bool names_host(pdl_str given, const pdl_effect *e) {
 /* Refuses to send a key to a host for which it was not meant. The owner of a key in the variable
  * NAME lists its hosts in the variable NAME_HOSTS. Without such a list, the key of a model's
  * service is refused for all hosts, because such keys are the most valuable ones and belong to
- * their services. */
+ * their services. A request of confined code gets no key without such a list, because the code may
+ * have chosen the host. */
 static bool may_have_key(const web_world *w, const pdl_effect *e, pdl_str name, pdl_err *err) {
     pdl_buf hosts_name = PDL_BUF;
     pdl_buf_putf(&hosts_name, "%.*s_HOSTS", PDL_FMT(name));
     const char *hosts = variable(w, pdl_buf_str(&hosts_name));
-    bool is_free = !hosts && !(w->opt.is_model_key && w->opt.is_model_key(name));
+    bool is_service = w->opt.is_model_key && w->opt.is_model_key(name);
+    bool is_free = !hosts && !is_service && !e->keeps_keys;
     bool ok = is_free || (hosts && names_host(pdl_str_of(hosts), e));
     if (!ok) {
-        const char *why =
-            hosts ? "other hosts are named for it" : "it is the key of a service of models";
+        const char *why = hosts        ? "other hosts are named for it"
+                          : is_service ? "it is the key of a service of models"
+                                       : "code in a sandbox asks for it";
         pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the key of %.*s is not sent to %.*s: %s",
                     PDL_FMT(name), PDL_FMT(host_of(e)), why);
         pdl_err_hint(err, "the variable %s names the hosts that it may go to",
