@@ -94,10 +94,13 @@ static bool is_folder(const pdl_err *err) {
     return err->py_class && strncmp(err->py_class, "IsADirectoryError", 17) == 0;
 }
 
-/* Adds the place of the fault as a hint. The message has the same text as in the reference. */
-static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
-    pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line,
-                 f->column, f->byte);
+/* Adds the place of the fault as a hint. The message has the same text as in the reference. A byte
+ * order mark of UTF-16 says what the file is. */
+static void hint_fault(pdl_err *err, pdl_str shown, pdl_str bytes, const pdl_utf8_fault *f) {
+    bool utf16 =
+        pdl_str_starts(bytes, PDL_STR("\xff\xfe")) || pdl_str_starts(bytes, PDL_STR("\xfe\xff"));
+    pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8%s", PDL_FMT(shown), f->line,
+                 f->column, f->byte, utf16 ? "; the file is UTF-16: save it as UTF-8" : "");
 }
 
 /* Returns true for names that people often write when they mean standard input, or a question to a
@@ -129,7 +132,7 @@ static void read_file(host *h, pdl_effect *e) {
                                : ok    ? "UnicodeDecodeError,ValueError,Exception"
                                        : err.py_class;
         out.py_class = py_class ? pdl_str_dup(pdl_str_of(py_class)) : NULL;
-        if (ok) hint_fault(&out, shown, &fault);
+        if (ok) hint_fault(&out, shown, pdl_buf_str(&b), &fault);
         if (is_folder(&err))
             pdl_err_hint(&out, "it is a folder");
         else if (!missing && err.msg)
@@ -164,7 +167,7 @@ static source_state open_source(host *h, pdl_effect *e, pdl_str path, pdl_buf *b
         pdl_utf8_fault fault;
         if (!pdl_utf8_find_fault(pdl_buf_str(b), &fault)) return SOURCE_FOUND;
         pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "%.*s is not UTF-8", PDL_FMT(path));
-        hint_fault(&err, path, &fault);
+        hint_fault(&err, path, pdl_buf_str(b), &fault);
     } else if (is_missing(&err)) {
         pdl_err_fini(&err);
         return SOURCE_MISSING;
