@@ -88,6 +88,10 @@ def test_values_that_are_no_objects():
         assert body["response_format"]["json_schema"]["schema"]["properties"]["value"] == ({**ENUM, "type": "string"} if schema == ENUM else schema)
         assert reply["content"] == want == reply["message"]["content"], reply
     assert form_of("azure/m", whole("not JSON"), schema=LIST)[2]["content"] == "not JSON"
+    fenced = "```json\n%s\n```\n"
+    assert form_of("azure/m", whole(fenced % '{"value": [1]}'), schema=LIST)[2]["content"] == "[1]"
+    assert form_of("azure/m", whole(fenced % '{"name": "a", "age": null}'), schema={**PERSON, "required": ["name"]})[2]["content"] == '{"name": "a"}'
+    assert form_of("azure/m", whole(fenced % "no JSON"), schema=LIST)[2]["content"] == fenced % "no JSON"
     events = [chunk(content=c) for c in json.dumps({"value": [1, 2]})] + [chunk(finish="stop")]
     pieces, end, _ = ask(Wire([head(), sse(*events)]), "azure/m", schema=LIST, stream=True)
     assert pieces == "[1, 2]" == end["reply"]["content"], (pieces, end)

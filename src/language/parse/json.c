@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/fence.h"
 #include "base/utf8.h"
 #include "parse/readers.h"
 #include "value/json_read.h"

@@ -7,6 +7,7 @@
  */
 #include "parse/parse.h"
 
+#include "base/fence.h"
 #include "parse/readers.h"
 #include "value/text.h"
 

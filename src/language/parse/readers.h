@@ -23,11 +23,4 @@ PDL_MUST bool pdl_parse_regex(const pdl_parser *p, pdl_str text, pdl_val *out, p
  * shape, but not when `all` is true. */
 PDL_MUST bool pdl_repair_text(pdl_str text, bool all, size_t *n, pdl_val *out, pdl_err *err);
 
-/* Finds the next Markdown fence from *at on. *body is the text between its lines, or up to the end
- * of a text in which the fence is open. *at moves past the fence. */
-bool pdl_fence_next(pdl_str text, size_t *at, pdl_str *body);
-/* Returns the text between the lines of a fence when nothing else is in the text. Returns any other
- * text unchanged. */
-pdl_str pdl_fence_inside(pdl_str text);
-
 #endif

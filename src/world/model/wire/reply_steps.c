@@ -5,6 +5,7 @@
  */
 #include "model/wire/reply_builder.h"
 
+#include "base/fence.h"
 #include "base/word_list.h"
 #include "effect/reply_usage.h"
 #include "model/ask/messages.h"
@@ -100,12 +101,14 @@ static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
     return m;
 }
 
-/* Reads the content of a message as JSON; returns false when it is not JSON. */
+/* Reads the content of a message as JSON, also out of a fence. Returns false when it is not JSON.
+ */
 static bool content_as_json(pdl_vref m, pdl_val *out) {
     pdl_vref content = text_of(m, "content");
     pdl_err ignored = {0};
-    bool ok = !pdl_is_absent(content) && pdl_json_read(pdl_str_trim(pdl_str_get(content)),
-                                                       PDL_JSON_PYTHON, out, NULL, &ignored);
+    bool ok = !pdl_is_absent(content) &&
+              pdl_json_read(pdl_str_trim(pdl_fence_inside(pdl_str_get(content))), PDL_JSON_PYTHON,
+                            out, NULL, &ignored);
     pdl_err_fini(&ignored);
     return ok;
 }

@@ -1,8 +1,8 @@
-/* fences.c -- Markdown fences, in which models put the data that they were asked for.
+/* fence.c -- reads Markdown fences; see fence.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "parse/readers.h"
+#include "base/fence.h"
 
 #include "base/banned.h"
 
