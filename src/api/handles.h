@@ -113,6 +113,10 @@ struct pdl_task {
 /* Makes t the current task: the engine now calls the callbacks of t. Returns the previous task,
  * which the caller restores. */
 pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t);
+/* The maximum time between two checks of pdl_task_options.interrupt. */
+enum { PDL_FLAG_MS = 50 };
+/* Cancels the run when its flag is set. */
+void pdl_task_check_flag(pdl_task *t);
 /* Sets the state of the task from `step`, the result of the last step of its run. Reports the end
  * of the run once. */
 void pdl_task_settle(pdl_task *t, pdl_step step);

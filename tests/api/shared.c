@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -360,7 +361,31 @@ static void test_connections(void) {
     if (s.n_connections != 1) printf("  %d connections\n", s.n_connections);
 }
 
+static volatile int alarmed;
+static void on_alarm(int number) { alarmed = number; }
+
+/* A run of many short operations, and a run that waits, end when a signal handler sets the flag. */
+static void test_flag(void) {
+    const char *texts[] = {"while: true\nrepeat: a", "lang: command\ncode: sleep 30"};
+    signal(SIGALRM, on_alarm);
+    for (int i = 0; i < 4; i++) {
+        pdl_engine_options eo = {.size = sizeof eo, .shared = i > 1};
+        pdl_engine *e = pdl_engine_new(&eo, NULL);
+        pdl_program *p = load(e, texts[i % 2]);
+        pdl_task_options o = {.size = sizeof o, .interrupt = &alarmed};
+        alarmed = 0;
+        pdl_task *t = pdl_task_start(e, p, &o, NULL);
+        alarm(1);
+        CHECK(pdl_task_wait(t, 20000) == PDL_TASK_FAILED && alarmed == SIGALRM);
+        CHECK(pdl_task_error(t) && strcmp(pdl_task_error(t)->kind, "terminated") == 0);
+        pdl_task_free(t);
+        pdl_program_free(p);
+        pdl_engine_free(e);
+    }
+}
+
 int main(void) {
+    test_flag();
     test_many();
     test_jobs();
     test_thousands();

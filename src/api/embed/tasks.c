@@ -10,6 +10,7 @@
 #include "api/handles.h"
 #include "base/limits.h"
 #include "base/word_list.h"
+#include "io/clock.h"
 #include "io/loop.h"
 #include "trace/sink.h"
 #include "value/context.h"
@@ -326,6 +327,33 @@ void pdl_task_settle(pdl_task *t, pdl_step step) {
     if (t->opt.done && !t->doomed) t->opt.done(t->opt.user, t);
 }
 
+void pdl_task_check_flag(pdl_task *t) {
+    int number = t->opt.interrupt ? *t->opt.interrupt : 0;
+    if (!number || t->state != PDL_TASK_WAITING) return;
+    pdl_err err = {0};
+    (void)pdl_err_signal(&err, number);
+    pdl_session_cancel(t->session, &err);
+}
+
+/* Steps a task on its own loop. Checks its flag from time to time, because a run that waits, or
+ * that consists of many short operations, does not check the flag itself. */
+static pdl_step step_alone(pdl_task *t, int timeout_ms) {
+    uint64_t start = pdl_clock_ns(), gone = 0;
+    if (!t->opt.interrupt) return pdl_session_step(t->session, timeout_ms);
+    for (;;) {
+        int left = timeout_ms < 0 ? PDL_FLAG_MS : timeout_ms - (int)gone;
+        int slice = left < PDL_FLAG_MS ? left : PDL_FLAG_MS;
+        uint64_t before = pdl_clock_ns();
+        pdl_task_check_flag(t);
+        pdl_step step = pdl_session_step(t->session, slice);
+        uint64_t now = pdl_clock_ns();
+        gone = (now - start) / 1000000;
+        bool is_early = now - before < (uint64_t)slice * 1000000;
+        bool is_over = timeout_ms >= 0 && gone >= (uint64_t)timeout_ms;
+        if (step != PDL_STEP_WAIT || is_early || is_over) return step;
+    }
+}
+
 /* Steps a task on the loop that its engine shares. */
 static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
     pdl_engine *e = pdl_engine_keep(t->engine);
@@ -347,7 +375,7 @@ static pdl_state advance(pdl_task *t, int timeout_ms) {
     t->busy = true;
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
     pdl_task *current = pdl_task_enter(t->engine, t);
-    pdl_task_settle(t, pdl_session_step(t->session, timeout_ms));
+    pdl_task_settle(t, step_alone(t, timeout_ms));
     (void)pdl_task_enter(t->engine, current);
     t->busy = false;
     pdl_pool_enter(before);

@@ -69,6 +69,7 @@ static void turn(pdl_engine *e) {
         pdl_task *t = e->tasks.p[i];
         if (t->doomed || t->state != PDL_TASK_WAITING) continue;
         pdl_task *before = pdl_task_enter(e, t);
+        pdl_task_check_flag(t);
         pdl_task_settle(t, pdl_session_turn(t->session));
         (void)pdl_task_enter(e, before);
     }
@@ -120,6 +121,14 @@ static void cancel_all(const pdl_engine *e) {
     }
 }
 
+/* Returns how many milliseconds the loop may wait: at most PDL_FLAG_MS when a task has a flag. */
+static int wait_of(const pdl_engine *e, int left) {
+    if (left >= 0 && left <= PDL_FLAG_MS) return left;
+    for (size_t i = 0; i < e->tasks.n; i++)
+        if (e->tasks.p[i]->opt.interrupt) return PDL_FLAG_MS;
+    return left;
+}
+
 /* Returns how many of the timeout_ms milliseconds since `start` are left; -1 when there is no
  * limit. */
 static int time_left(uint64_t start, int timeout_ms) {
@@ -140,7 +149,7 @@ void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms) {
         if (!e->tasks.n || (state && *state != PDL_TASK_WAITING) || last) break;
         bool ready = any_ready(e), parks = any_only_waits(e);
         int left = ready || parks ? 0 : time_left(start, timeout_ms);
-        bool open = pdl_loop_run(pdl_session_loop(e->base), left);
+        bool open = pdl_loop_run(pdl_session_loop(e->base), wait_of(e, left));
         if (parks && park_all(e)) continue;
         if (!open && !ready && !any_ready(e)) cancel_all(e);
     }
