@@ -460,7 +460,7 @@ PDL_API pdl_value *pdl_check_program(pdl_engine *engine, const pdl_program *prog
 /* Returns the requests that the program would send to models with these inputs, without sending
  * them. The result is the output of `pdl explain --json` (docs/manual/calls.md). inputs is a dict,
  * or NULL. `allow` names the actions that are executed nevertheless: some of
- * "code,command,read,write,input,tool". NULL allows no action. Functions and objects among the
+ * "code,command,read,write,input,tool,http". NULL allows no action. Functions and objects among the
  * inputs are used. Errors: usage, and those of a run. */
 PDL_API pdl_value *pdl_explain(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
                                const char *allow, pdl_error **error);
