@@ -122,6 +122,13 @@ static bool is_open_group(const spot *s) { /* 1,000 */
 }
 static bool is_outside(const spot *s) { return after_value(s) && !s->due; }
 static bool is_format(const spot *s) { return after_value(s) && !s->due && touches(s); }
+/* Returns true after `name`, but not after `NAME`, which is a variable of the shell. */
+static bool is_default(const spot *s) {
+    pdl_str name = pdl_str_sub(s->r->lexer.src, s->prev.start, s->prev.end);
+    bool small = s->prev.kind != PDL_TK_NAME;
+    for (size_t i = 0; i < name.n; i++) small = small || (name.p[i] >= 'a' && name.p[i] <= 'z');
+    return is_format(s) && small;
+}
 static bool is_in_quotes(const spot *s) { /* 'it's' */
     if (s->prev.kind != PDL_TK_STRING || !touches(s) || s->here.kind != PDL_TK_NAME) return false;
     pdl_str quote = pdl_str_sub(s->r->lexer.src, s->prev.end - 1, s->prev.end);
@@ -270,7 +277,7 @@ static const struct {
     {ANY, ",", is_open_group, "a number is written without commas"},
     {ANY, ",", is_outside, "several values are a list: [a, b]"},
     {ANY, ",", value_due, "a value is missing before this comma"},
-    {ANY, ":-", is_format, "write `a | default(b)`"},
+    {ANY, ":-", is_default, "write `a | default(b)`"},
     {ANY, ":.", is_format, "write '%.2f' | format(x)"},
     {ANY, "#", after_value, "an expression has no comments"},
     {ANY, ";", is_outside, "each expression has its own braces: ${ ... }"},

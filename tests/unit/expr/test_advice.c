@@ -230,6 +230,8 @@ static const struct {
     {"${ name:>10 }", ""},
     {"${ x:.2f }", "write '%.2f' | format(x)"},
     {"${ x:-default }", "write `a | default(b)`"},
+    {"${ x['y']:-default }", "write `a | default(b)`"},
+    {"${HOME:-default}", ""}, /* a variable of the shell */
     {"${ x ? y }", ""},
     {"${ obj->name }", "write a.b"},
     {"${ a - > b }", "there are no lambdas: a block with `function` is a function"},
