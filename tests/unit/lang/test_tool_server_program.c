@@ -99,9 +99,9 @@ static const struct {
      "\"required\":[\"x\"]}}",
      "function:\n      x: null\n"},
     {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":5},\"required\":[\"x\"]}}",
-     "function:\n      x: null\n"},
+     "- object"}, /* what is no type is any type */
     {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":5}},\"required\":[\"x\"]}}",
-     "function:\n      x: null\n"},
+     "- object"},                                                 /* what is no type is any type */
     {"{\"name\":\"tools\",\"inputSchema\":{}}", "!'s', 'tools'"}, /* its own member */
     {"{\"name\":\"1st\",\"inputSchema\":{}}", "!'s', '1st'"},     /* no name of PDL */
     {"{\"name\":\"a b\",\"inputSchema\":{}}",
