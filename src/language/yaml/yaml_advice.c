@@ -387,7 +387,7 @@ static const struct {
     {"expected <block end>, but found '<block mapping start>'", is_first_of_line, MARK_HERE,
      "the keys of a block begin in one column"},
     {"expected '<document start>', but found", follows_end, MARK_HERE,
-     "a program is one document: `...` may be at its end only"},
+     "the YAML is one document: `...` may be at its end only"},
     {"expected '<document start>', but found '<block mapping start>'", is_first_of_line, MARK_HERE,
      "the keys of a block begin in one column"},
     {"expected '<document start>', but found '<scalar>'", has_slashes, MARK_HERE,
@@ -468,7 +468,7 @@ static const struct {
     {"found undefined alias", NULL, MARK_HERE,
      "there is no anchor of this name; a text that begins with * is put in quotes"},
     {"but found another document", NULL, MARK_HERE,
-     "a program is one document: `---` may be at its beginning only"},
+     "the YAML is one document: `---` may be at its beginning only"},
     {"could not determine a constructor for the tag '!", NULL, MARK_HERE,
      "a text that begins with ! is put in quotes"},
 };
