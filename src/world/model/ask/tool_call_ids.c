@@ -110,8 +110,8 @@ static pdl_val call_with_arguments(ids *s, pdl_val call) {
     pdl_val v = pdl_is_str(args) ? object_in(pdl_str_get(args), &is_plain) : pdl_keep(args);
     if (!pdl_is_dict(v) || !is_plain) {
         s->changed = true;
-        f = pdl_dict_putz(pdl_keep(f), "arguments", text_of_object(v));
-        call = pdl_dict_putz(call, "function", f);
+        pdl_val mended = pdl_dict_putz(pdl_keep(f), "arguments", text_of_object(v));
+        call = pdl_dict_putz(call, "function", mended);
     }
     pdl_drop(v);
     return call;
