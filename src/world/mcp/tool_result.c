@@ -83,11 +83,9 @@ static pdl_val content_of(pdl_vref result) {
     if (pdl_is_list(content)) return pdl_keep(content);
     bool is_part = pdl_is_dict(content) && pdl_is_str(pdl_dict_getz(content, "type"));
     if (!is_part && !pdl_is_str(content)) return pdl_absent();
-    pdl_val part = pdl_keep(content);
-    if (!is_part) {
-        part = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text"));
-        part = pdl_dict_putz(part, "text", pdl_keep(content));
-    }
+    pdl_val part =
+        is_part ? pdl_keep(content) : pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text"));
+    if (!is_part) part = pdl_dict_putz(part, "text", pdl_keep(content));
     return pdl_list_push(pdl_list_new(1), part);
 }
 
