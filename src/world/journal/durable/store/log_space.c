@@ -8,7 +8,8 @@
  * file system, which is slower. So zeros are written ahead of SQLite, some hundred kilobytes at a
  * time, and its frames replace them. A reader of the log stops at the first frame without the salt
  * of the log's head, so it stops at the zeros. After a crash the disk may have the zeros or the
- * frames that replaced them: both are valid.
+ * frames that replaced them: both are valid. Nothing here reads the times of the log: Linux gives a
+ * file whose times were read an exact time at its next write, and the next sync has to write that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
