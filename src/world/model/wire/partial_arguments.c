@@ -46,11 +46,46 @@ static bool read_step(pdl_str *path, partial_step *out) {
 
 /* Returns the value at the end of a path: x, or the text that is there already and x. Takes old. */
 static pdl_val joined(pdl_val old, pdl_vref x) {
-    pdl_val out = pdl_is_str(old) && pdl_is_str(x)
-                      ? pdl_textf("%.*s%.*s", PDL_FMT(pdl_str_get(old)), PDL_FMT(pdl_str_get(x)))
-                      : pdl_keep(x);
+    pdl_err err = {0};
+    pdl_val out;
+    if (pdl_is_str(old) && pdl_is_str(x)) {
+        if (pdl_text_append(old, pdl_str_get(x), &out, &err)) return out;
+        pdl_err_fini(&err); /* longer than a text can be, which the limit of replies prevents */
+        return pdl_keep(x);
+    }
     pdl_drop(old);
-    return out;
+    return pdl_keep(x);
+}
+
+static pdl_val put_at(pdl_val v, pdl_str path, pdl_vref x, unsigned depth);
+
+/* Returns the dict with x at the path below key. The value at key is taken out while it changes:
+ * what has one owner changes in place, so that a long text is not copied for each piece. Takes d
+ * and key. */
+static pdl_val put_in_dict(pdl_val d, pdl_val key, pdl_str path, pdl_vref x, unsigned depth) {
+    pdl_val old = pdl_keep(pdl_dict_find(d, key));
+    if (!pdl_is_absent(old)) d = pdl_dict_put(d, pdl_keep(key), pdl_null());
+    pdl_val inner = put_at(old, path, x, depth);
+    if (!pdl_is_absent(inner)) return pdl_dict_put(d, key, inner);
+    pdl_drop(key);
+    return d;
+}
+
+/* Does the same for a list, which can grow by one item. Takes list. */
+static pdl_val put_in_list(pdl_val list, size_t at, pdl_str path, pdl_vref x, unsigned depth) {
+    size_t n = pdl_list_len(list);
+    if (at > n) return list;
+    pdl_val old = at < n ? pdl_keep(pdl_list_at(list, at)) : pdl_absent();
+    if (at < n) list = pdl_list_set(list, at, pdl_null());
+    pdl_val inner = put_at(old, path, x, depth);
+    if (pdl_is_absent(inner)) return list;
+    return at < n ? pdl_list_set(list, at, inner) : pdl_list_push(list, inner);
+}
+
+/* Returns v, or `empty` when v is of another kind. Takes both. */
+static pdl_val box(bool fits, pdl_val v, pdl_val empty) {
+    pdl_drop(fits ? empty : v);
+    return fits ? v : empty;
 }
 
 /* Returns v with x at the path. Takes v. */
@@ -58,20 +93,11 @@ static pdl_val put_at(pdl_val v, pdl_str path, pdl_vref x, unsigned depth) {
     partial_step s;
     if (path.n == 0) return joined(v, x);
     if (depth > MAX_DEPTH || !read_step(&path, &s)) return v;
-    if (s.name.p) {
-        pdl_val key = pdl_text(s.name), d = pdl_is_dict(v) ? pdl_keep(v) : pdl_dict_new(1);
-        pdl_val inner = put_at(pdl_keep(pdl_dict_find(d, key)), path, x, depth + 1);
-        pdl_drop(v);
-        return pdl_is_absent(inner) ? (pdl_drop(key), d) : pdl_dict_put(d, key, inner);
-    }
-    pdl_val list = pdl_is_list(v) ? pdl_keep(v) : pdl_list_new(1);
-    size_t at = (size_t)s.index, n = pdl_list_len(list);
-    pdl_drop(v);
-    if (at > n) return list;
-    pdl_val old = at < n ? pdl_keep(pdl_list_at(list, at)) : pdl_absent();
-    pdl_val inner = put_at(old, path, x, depth + 1);
-    if (pdl_is_absent(inner)) return list;
-    return at < n ? pdl_list_set(list, at, inner) : pdl_list_push(list, inner);
+    if (s.name.p)
+        return put_in_dict(box(pdl_is_dict(v), v, pdl_dict_new(1)), pdl_text(s.name), path, x,
+                           depth + 1);
+    return put_in_list(box(pdl_is_list(v), v, pdl_list_new(1)), (size_t)s.index, path, x,
+                       depth + 1);
 }
 
 /* Returns the value of an item; absent when it has none. Borrowed. */

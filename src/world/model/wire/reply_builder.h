@@ -23,15 +23,15 @@ typedef struct pdl_reply_builder_tool {
     pdl_buf args;
     /* arguments that arrived with the name; used only when no further arguments arrive */
     pdl_buf whole;
-    unsigned depth; /* number of brackets that are open in args */
-    /* quoted: the last byte of args is inside a string; escaped: that byte is a backslash */
-    bool quoted, escaped;
-    bool object; /* args begin with a brace */
-    bool ended;  /* args are one whole object */
-    bool made;   /* the service gave no id, so the builder made one */
-    bool begun;  /* pdl_reply_builder_extra has passed on the id and the name of the call */
-    bool grows;  /* the call is in the list of calls that the last events changed */
-    bool older;  /* the call came as function_call, the form of calls before tool_calls */
+    pdl_val partial; /* arguments that arrive value by value (partial_arguments.h), or absent */
+    unsigned depth;  /* number of brackets that are open in args */
+    bool quoted, escaped; /* the last byte of args is inside a string; it is a backslash */
+    bool object;          /* args begin with a brace */
+    bool ended;           /* args are one whole object */
+    bool made;            /* the service gave no id, so the builder made one */
+    bool begun; /* pdl_reply_builder_extra has passed on the id and the name of the call */
+    bool grows; /* the call is in the list of calls that the last events changed */
+    bool older; /* the call came as function_call, the form of calls before tool_calls */
     /* a function_call that repeats a call in tool_calls; set at the end of the calls */
     bool repeated;
     size_t sent; /* bytes of args that pdl_reply_builder_extra has passed on */

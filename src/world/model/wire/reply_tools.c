@@ -39,6 +39,7 @@ void pdl_reply_tools_fini(pdl_reply_builder *d) {
         pdl_drop(t->function_more);
         pdl_buf_fini(&t->args);
         pdl_buf_fini(&t->whole);
+        pdl_drop(t->partial);
     }
     pdl_vec_fini(&d->tools);
     pdl_idmap_fini(&d->tool_places);
@@ -69,7 +70,8 @@ static tool *push_slot(pdl_reply_builder *d, int64_t index, bool older) {
                 .more = pdl_absent(),
                 .function_more = pdl_absent(),
                 .args = PDL_BUF,
-                .whole = PDL_BUF};
+                .whole = PDL_BUF,
+                .partial = pdl_absent()};
     d->last_call[older] = d->tools.n;
     d->n_older += older;
     return t;
@@ -343,20 +345,22 @@ void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_vref p
     pdl_buf_fini(&text);
 }
 
+/* Returns the arguments that arrived with the name of the call, or an empty dict. */
+static pdl_val first_arguments(const tool *t) {
+    pdl_err err = {0};
+    pdl_val v;
+    if (pdl_json_read(pdl_buf_str(&t->whole), 0, &v, NULL, &err)) return v;
+    pdl_err_fini(&err);
+    return pdl_dict_new(1);
+}
+
 void pdl_reply_builder_continue(pdl_reply_builder *d, pdl_vref args, pdl_vref partial) {
     tool *t = last_slot(d, false);
-    pdl_err err = {0};
-    pdl_val so_far;
     if (!t) return;
     if (pdl_is_dict(args) && pdl_dict_len(args)) add_value(d, t, pdl_absent(), args);
     if (!pdl_is_list(partial)) return;
-    if (!pdl_json_read(pdl_buf_str(&t->whole), 0, &so_far, NULL, &err)) {
-        pdl_err_fini(&err);
-        so_far = pdl_dict_new(1);
-    }
-    so_far = pdl_partial_arguments_add(so_far, partial);
-    put_input(so_far, &t->whole);
-    pdl_drop(so_far);
+    if (pdl_is_absent(t->partial)) t->partial = first_arguments(t);
+    t->partial = pdl_partial_arguments_add(t->partial, partial);
     d->arrived++;
 }
 
@@ -378,6 +382,7 @@ void pdl_reply_tools_end(pdl_reply_builder *d) {
         tool *t = &d->tools.p[i];
         bool is_function = t->older && d->n_older == 1;
         t->repeated = is_repeated(d, t);
+        if (!pdl_is_absent(t->partial)) put_input(t->partial, &t->whole);
         if (t->whole.len && is_placeholder(t)) pdl_buf_clear(&t->args);
         if (t->args.len == 0) pdl_buf_put(&t->args, pdl_buf_str(&t->whole));
         if (!is_function && !t->repeated && t->args.len > t->sent) grow(d, t);
