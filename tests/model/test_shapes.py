@@ -2,6 +2,8 @@
 """The bytes that are sent for parameters and messages for which services need a special form; through model_driver. A row is a model, a request, and
 the fields that follow in the body (None: the field is absent), or an error."""
 import json
+import os
+import time
 
 from .wire import Wire, call, error_of, head
 
@@ -170,6 +172,21 @@ CHOICES = [
      {"type": "object", "properties": {"a": {"type": "array", "items": {}}, "b": {"type": ["array", "null"], "items": {}}, "c": {"anyOf": [{"type": "array", "items": {"type": "array", "items": {}}}]}}}),
     ("a property named type", {"type": "object", "properties": {"type": {"type": "string", "default": {"type": "array"}}}}, {"type": "object", "properties": {"type": {"type": "string", "default": {"type": "array"}}}}),
 ]
+
+
+def test_choices_of_many_arguments():
+    """A schema of a tool server costs in proportion to its length: when names were searched in lists, this took a minute. Of many forms of one
+    argument none is sent."""
+    names = ["a%d" % i for i in range(20000)]
+    one = {"type": "object", "properties": {n: {"type": "string"} for n in names}, "required": names}
+    forms = {"oneOf": [{"properties": {"x": {"enum": [i]}}, "required": ["x"]} for i in range(200)]}
+    for schema, want in (({"anyOf": [one, {**one, "required": names[::-1] + ["b"]}]}, (20000, 20000)), (forms, (1, 1))):
+        begin = time.process_time() + sum(os.times()[2:4])
+        _, request = ask("openai/m", None, tools=[{"type": "function", "function": {"name": "f", "parameters": schema}}])
+        sent = request[1]["tools"][0]["function"]["parameters"]
+        assert (len(sent["properties"]), len(sent["required"])) == want
+        assert time.process_time() + sum(os.times()[2:4]) - begin < 5
+    assert sent == {"type": "object", "properties": {"x": {}}, "required": ["x"]}, sent
 
 
 def test_choices_of_arguments():

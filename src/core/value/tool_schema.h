@@ -21,6 +21,10 @@ pdl_val pdl_tool_schema_of_draft(pdl_vref schema);
  * Borrowed from root; absent for any other reference. */
 pdl_vref pdl_schema_local(pdl_vref root, pdl_vref ref);
 
+/* Returns a dict whose keys are the texts of a list, for the search of many names. It is empty for
+ * any other value. */
+pdl_val pdl_schema_names(pdl_vref list);
+
 /* Returns the list of tools of a request with whole schemas of draft 2020-12. A `parameters` that
  * is null is left out. */
 pdl_val pdl_tools_whole(pdl_vref tools);

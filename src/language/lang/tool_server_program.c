@@ -120,21 +120,12 @@ static pdl_val type_of(pdl_vref schema) {
     return pdl_null();
 }
 
-/* Returns the texts of a list as the keys of a dict. */
-static pdl_val set_of(pdl_vref list) {
-    pdl_val d = pdl_dict_new(0);
-    for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)
-        if (pdl_is_str(pdl_list_at(list, i)))
-            d = pdl_dict_put(d, pdl_keep(pdl_list_at(list, i)), pdl_null());
-    return d;
-}
-
 /* Returns the parameters of the function, and in *names the expression that lists them. */
 static pdl_val parameters_of(pdl_vref given, pdl_buf *names) {
     pdl_val schema = pdl_tool_schema_of_draft(given);
     pdl_vref props = pdl_dict_getz(schema, "properties");
     size_t n = pdl_is_dict(props) ? pdl_dict_len(props) : 0;
-    pdl_val d = pdl_dict_new(n), required = set_of(pdl_dict_getz(schema, "required"));
+    pdl_val d = pdl_dict_new(n), required = pdl_schema_names(pdl_dict_getz(schema, "required"));
     for (size_t i = 0; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(props, i);
         pdl_val t = type_of(pdl_dict_val_at(props, i));

@@ -44,6 +44,14 @@ pdl_vref pdl_schema_local(pdl_vref root, pdl_vref ref) {
     return pdl_absent();
 }
 
+pdl_val pdl_schema_names(pdl_vref list) {
+    pdl_val d = pdl_dict_new(0);
+    for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)
+        if (pdl_is_str(pdl_list_at(list, i)))
+            d = pdl_dict_put(d, pdl_keep(pdl_list_at(list, i)), pdl_null());
+    return d;
+}
+
 static bool has_null(pdl_vref schema) {
     bool found = false;
     for (size_t i = 0; pdl_is_dict(schema) && i < pdl_dict_len(schema); i++)

@@ -203,13 +203,19 @@ static pdl_val put_items(pdl_memo *seen, pdl_val out, pdl_vref old, unsigned dep
 
 /* Names the properties with `required: true`, which draft 3 had, in `required`. Takes out. */
 static pdl_val put_required(pdl_val out, pdl_vref old) {
-    pdl_vref props = pdl_dict_getz(old, "properties");
+    pdl_vref props = pdl_dict_getz(old, "properties"), given = pdl_dict_getz(out, "required");
+    pdl_val named = pdl_schema_names(given),
+            list = pdl_is_list(given) ? pdl_keep(given) : pdl_list_new(0);
+    size_t n = pdl_list_len(list);
     for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(props); i++) {
-        pdl_vref key = pdl_dict_key_at(props, i), all = pdl_dict_getz(out, "required");
-        if (!pdl_member_bool(pdl_dict_val_at(props, i), "required") || is_in(all, key)) continue;
-        pdl_val list = pdl_is_list(all) ? pdl_keep(all) : pdl_list_new(1);
-        out = pdl_dict_putz(out, "required", pdl_list_push(list, pdl_keep(key)));
+        pdl_vref key = pdl_dict_key_at(props, i);
+        bool asked = pdl_member_bool(pdl_dict_val_at(props, i), "required");
+        if (asked && pdl_is_absent(pdl_dict_find(named, key)))
+            list = pdl_list_push(list, pdl_keep(key));
     }
+    pdl_drop(named);
+    if (pdl_list_len(list) > n) return pdl_dict_putz(out, "required", list);
+    pdl_drop(list);
     return out;
 }
 

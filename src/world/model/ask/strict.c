@@ -197,13 +197,15 @@ static pdl_val require_all(former *f, pdl_val object) {
         f->ok = false;
         return object;
     }
-    pdl_val all = pdl_list_new(pdl_dict_len(props)), out = pdl_dict_new(pdl_dict_len(props));
+    pdl_val all = pdl_list_new(pdl_dict_len(props)), out = pdl_dict_new(pdl_dict_len(props)),
+            named = pdl_schema_names(required);
     for (size_t i = 0; i < pdl_dict_len(props); i++) {
         pdl_vref k = pdl_dict_key_at(props, i), p = pdl_dict_val_at(props, i);
-        out = pdl_dict_put(out, pdl_keep(k),
-                           is_in(required, k) ? pdl_keep(p) : or_null(f, pdl_keep(p)));
+        bool is_required = !pdl_is_absent(pdl_dict_find(named, k));
+        out = pdl_dict_put(out, pdl_keep(k), is_required ? pdl_keep(p) : or_null(f, pdl_keep(p)));
         all = pdl_list_push(all, pdl_keep(k));
     }
+    pdl_drop(named);
     object = pdl_dict_putz(object, "properties", out);
     object = pdl_dict_putz(object, "required", all);
     return pdl_dict_putz(object, "additionalProperties", pdl_bool(false));

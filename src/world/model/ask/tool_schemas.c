@@ -16,8 +16,9 @@
 #include "base/banned.h"
 
 enum {
-    MAX_STEPS = 16,     /* references, or choices inside choices, that are followed */
-    MAX_BRANCHES = 1000 /* choices of one schema that are read */
+    MAX_STEPS = 16,      /* references, or choices inside choices, that are followed */
+    MAX_BRANCHES = 1000, /* choices of one schema that are read */
+    MAX_FORMS = 64       /* forms of one property; a property with more may be anything */
 };
 
 /* The keywords that services refuse at the root. */
@@ -27,7 +28,7 @@ static const char *const at_root[] = {"$ref", "allOf", "anyOf", "oneOf",
 /* The arguments that the parts of a schema describe. */
 typedef struct gathered {
     pdl_vref root;           /* where references lead */
-    pdl_val props, required; /* a dict and a list, owned */
+    pdl_val props, required; /* two dicts, owned; the keys of `required` are names */
     size_t n_branches;
 } gathered;
 
@@ -51,47 +52,51 @@ static bool is_null(pdl_vref root, pdl_vref schema) {
     return pdl_text_is(pdl_member(resolved(root, schema), "type"), "null");
 }
 
-/* Adds a property. One that two parts describe in two ways may have either form in a choice, and
- * must have both elsewhere. */
-static void add_property(gathered *g, pdl_vref name, pdl_vref schema, bool choice) {
+/* Returns the schema of a property that has the form `old` already: one that two parts describe in
+ * two ways may have either form in a choice, and must have both elsewhere. */
+static pdl_val combined(pdl_vref old, pdl_vref schema, bool choice) {
     const char *word = choice ? "anyOf" : "allOf";
+    pdl_vref given = pdl_member(old, word);
+    bool ours = pdl_is_list(given) && pdl_dict_len(old) == 1;
+    if (pdl_is_dict(old) && pdl_dict_len(old) == 0) return pdl_keep(choice ? old : schema);
+    if (ours && is_in(given, schema)) return pdl_keep(old);
+    if (ours && pdl_list_len(given) >= MAX_FORMS) return pdl_dict_new(0);
+    pdl_val list = ours ? pdl_keep(given) : pdl_list_push(pdl_list_new(2), pdl_keep(old));
+    return pdl_dict_putz(pdl_dict_new(1), word, pdl_list_push(list, pdl_keep(schema)));
+}
+
+static void add_property(gathered *g, pdl_vref name, pdl_vref schema, bool choice) {
     pdl_vref old = pdl_dict_find(g->props, name);
-    if (!pdl_is_absent(old) && pdl_val_eq(old, schema)) return;
-    pdl_val made = pdl_keep(schema);
-    if (!pdl_is_absent(old)) {
-        pdl_vref given = pdl_member(old, word);
-        bool ours = pdl_is_list(given) && pdl_dict_len(old) == 1;
-        if (ours && is_in(given, schema)) {
-            pdl_drop(made);
-            return;
-        }
-        pdl_val list = ours ? pdl_keep(given) : pdl_list_push(pdl_list_new(2), pdl_keep(old));
-        made = pdl_dict_putz(pdl_dict_new(1), word, pdl_list_push(list, made));
-    }
+    bool is_new = pdl_is_absent(old);
+    if (!is_new && pdl_val_eq(old, schema)) return;
+    pdl_val made = is_new ? pdl_keep(schema) : combined(old, schema, choice);
     g->props = pdl_dict_put(g->props, pdl_keep(name), made);
 }
 
 static void require(gathered *g, pdl_vref name) {
-    if (!is_in(g->required, name)) g->required = pdl_list_push(g->required, pdl_keep(name));
+    if (pdl_is_str(name)) g->required = pdl_dict_put(g->required, pdl_keep(name), pdl_null());
 }
 
-/* Returns true when each of the choices but null requires the property. */
-static bool all_require(const gathered *g, pdl_vref choices, pdl_vref name) {
-    bool all = true;
-    for (size_t i = 0; all && i < pdl_list_len(choices); i++) {
-        pdl_vref one = resolved(g->root, pdl_list_at(choices, i));
-        all = is_null(g->root, one) || is_in(pdl_member(one, "required"), name);
-    }
-    return all;
-}
-
-/* Requires the properties that each of the choices requires. */
+/* Requires the properties that each of the choices but null requires. */
 static void require_common(gathered *g, pdl_vref choices) {
+    pdl_val counts = pdl_dict_new(0); /* name -> how many choices, from the first on, require it */
+    int64_t n = 0;
     for (size_t i = 0; i < pdl_list_len(choices); i++) {
-        pdl_vref names = pdl_member(resolved(g->root, pdl_list_at(choices, i)), "required");
-        for (size_t k = 0; pdl_is_list(names) && k < pdl_list_len(names); k++)
-            if (all_require(g, choices, pdl_list_at(names, k))) require(g, pdl_list_at(names, k));
+        pdl_vref one = resolved(g->root, pdl_list_at(choices, i));
+        if (is_null(g->root, one)) continue;
+        pdl_vref names = pdl_member(one, "required");
+        for (size_t k = 0; pdl_is_list(names) && k < pdl_list_len(names); k++) {
+            pdl_vref name = pdl_list_at(names, k);
+            if (!pdl_is_str(name)) continue;
+            pdl_vref count = pdl_dict_find(counts, name);
+            if (n == 0 || (pdl_is(count, PDL_V_INT) && pdl_int_of(count) == n))
+                counts = pdl_dict_put(counts, pdl_keep(name), pdl_int(n + 1));
+        }
+        n++;
     }
+    for (size_t i = 0; i < pdl_dict_len(counts); i++)
+        if (pdl_int_of(pdl_dict_val_at(counts, i)) == n) require(g, pdl_dict_key_at(counts, i));
+    pdl_drop(counts);
 }
 
 static void add_list(gathered *g, pdl_vref list, bool choice, unsigned depth);
@@ -130,10 +135,17 @@ static pdl_val without_key(pdl_val dict, const char *name) {
     return out;
 }
 
+static pdl_val keys_of(pdl_vref dict) {
+    pdl_val out = pdl_list_new(pdl_dict_len(dict));
+    for (size_t i = 0; i < pdl_dict_len(dict); i++)
+        out = pdl_list_push(out, pdl_keep(pdl_dict_key_at(dict, i)));
+    return out;
+}
+
 /* Returns the schema with the arguments of all its parts at the root. Takes schema. */
 static pdl_val flat(pdl_val schema) {
     if (pdl_tool_schema_has_plain_root(schema)) return schema;
-    gathered g = {.root = schema, .props = pdl_dict_new(4), .required = pdl_list_new(2)};
+    gathered g = {.root = schema, .props = pdl_dict_new(4), .required = pdl_dict_new(2)};
     pdl_vref named = resolved(schema, schema);
     add_part(&g, schema, false, 0);
     pdl_val own =
@@ -142,10 +154,8 @@ static pdl_val flat(pdl_val schema) {
     own = pdl_dict_putz(own, "type", pdl_textz("object"));
     own = pdl_dict_putz(own, "properties", g.props);
     own = without_key(own, "required");
-    if (pdl_list_len(g.required))
-        own = pdl_dict_putz(own, "required", g.required);
-    else
-        pdl_drop(g.required);
+    if (pdl_dict_len(g.required)) own = pdl_dict_putz(own, "required", keys_of(g.required));
+    pdl_drop(g.required);
     pdl_drop(schema);
     return own;
 }
