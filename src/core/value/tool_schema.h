@@ -21,6 +21,15 @@ pdl_val pdl_tool_schema_of_draft(pdl_vref schema);
  * Borrowed from root; absent for any other reference. */
 pdl_vref pdl_schema_local(pdl_vref root, pdl_vref ref);
 
+/* Returns true when the type of a schema is this one, or is a list with this one. */
+bool pdl_schema_has_type(pdl_vref schema, const char *name);
+
+/* Returns true when v is a list with an item that equals x. */
+bool pdl_schema_lists(pdl_vref v, pdl_vref x);
+
+/* Returns true when `properties` has each name that the list `required` has. */
+bool pdl_schema_describes(pdl_vref properties, pdl_vref required);
+
 /* Returns a dict whose keys are the texts of a list, for the search of many names. It is empty for
  * any other value. */
 pdl_val pdl_schema_names(pdl_vref list);

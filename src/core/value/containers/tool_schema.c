@@ -44,6 +44,28 @@ pdl_vref pdl_schema_local(pdl_vref root, pdl_vref ref) {
     return pdl_absent();
 }
 
+bool pdl_schema_has_type(pdl_vref schema, const char *name) {
+    pdl_vref type = pdl_member(schema, "type");
+    bool found = pdl_text_is(type, name);
+    for (size_t i = 0; pdl_is_list(type) && i < pdl_list_len(type); i++)
+        found = found || pdl_text_is(pdl_list_at(type, i), name);
+    return found;
+}
+
+bool pdl_schema_lists(pdl_vref v, pdl_vref x) {
+    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)
+        if (pdl_val_eq(pdl_list_at(v, i), x)) return true;
+    return false;
+}
+
+bool pdl_schema_describes(pdl_vref properties, pdl_vref required) {
+    bool ok = true;
+    for (size_t i = 0; ok && pdl_is_list(required) && i < pdl_list_len(required); i++)
+        ok = pdl_is_dict(properties) &&
+             !pdl_is_absent(pdl_dict_find(properties, pdl_list_at(required, i)));
+    return ok;
+}
+
 pdl_val pdl_schema_names(pdl_vref list) {
     pdl_val d = pdl_dict_new(0);
     for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)

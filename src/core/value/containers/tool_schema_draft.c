@@ -128,12 +128,6 @@ static pdl_val mended_map(pdl_memo *seen, pdl_vref v, unsigned depth) {
     return out;
 }
 
-static bool is_in(pdl_vref list, pdl_vref x) {
-    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
-        if (pdl_val_eq(pdl_list_at(list, i), x)) return true;
-    return false;
-}
-
 /* Returns the values of a list, or its texts alone, each once; absent when it is no list. Values
  * after the first MAX_DISTINCT_VALUES are not compared. */
 static pdl_val distinct(pdl_vref v, bool texts) {
@@ -142,7 +136,8 @@ static pdl_val distinct(pdl_vref v, bool texts) {
     for (size_t i = 0; i < pdl_list_len(v); i++) {
         pdl_vref x = pdl_list_at(v, i);
         if (texts && !pdl_is_str(x)) continue;
-        if (i >= MAX_DISTINCT_VALUES || !is_in(out, x)) out = pdl_list_push(out, pdl_keep(x));
+        if (i >= MAX_DISTINCT_VALUES || !pdl_schema_lists(out, x))
+            out = pdl_list_push(out, pdl_keep(x));
     }
     return out;
 }
@@ -165,12 +160,6 @@ static pdl_val mended_value(pdl_memo *seen, value_form form, pdl_vref v, unsigne
 }
 
 /* --- the older drafts ------------------------------------------------------------------------- */
-
-static bool has_text(pdl_vref list, const char *text) {
-    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
-        if (pdl_text_is(pdl_list_at(list, i), text)) return true;
-    return false;
-}
 
 /* Writes `exclusiveMinimum: true` beside `minimum`, which draft 4 had, as a bound. Takes out. */
 static pdl_val put_bound(pdl_val out, pdl_vref old, const char *exclusive, const char *bound) {
@@ -195,10 +184,9 @@ static pdl_val put_items(pdl_memo *seen, pdl_val out, pdl_vref old, unsigned dep
         out = pdl_dict_del(out, key);
         pdl_drop(key);
     }
-    pdl_vref type = pdl_dict_getz(out, "type");
-    bool is_array = pdl_text_is(type, "array") || has_text(type, "array");
     bool has = !pdl_is_absent(pdl_dict_getz(out, "items"));
-    return is_array && !has ? pdl_dict_putz(out, "items", pdl_dict_new(0)) : out;
+    return pdl_schema_has_type(out, "array") && !has ? pdl_dict_putz(out, "items", pdl_dict_new(0))
+                                                     : out;
 }
 
 /* Names the properties with `required: true`, which draft 3 had, in `required`. Takes out. */

@@ -54,22 +54,6 @@ static bool has(pdl_vref schema, const char *key) {
     return !pdl_is_absent(pdl_dict_getz(schema, key));
 }
 
-/* Returns true when the type is this one, or is a list with this one. */
-static bool has_type(pdl_vref schema, const char *name) {
-    if (!pdl_is_dict(schema)) return false;
-    pdl_vref type = pdl_dict_getz(schema, "type");
-    bool found = pdl_text_is(type, name);
-    for (size_t i = 0; pdl_is_list(type) && i < pdl_list_len(type); i++)
-        found = found || pdl_text_is(pdl_list_at(type, i), name);
-    return found;
-}
-
-static bool is_in(pdl_vref list, pdl_vref x) {
-    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
-        if (pdl_val_eq(pdl_list_at(list, i), x)) return true;
-    return false;
-}
-
 /* Returns true when a value of this schema may be null. A schema without a type allows any value.
  */
 static bool takes_null(pdl_vref schema) {
@@ -77,11 +61,11 @@ static bool takes_null(pdl_vref schema) {
     pdl_vref any = pdl_dict_getz(schema, "anyOf"), values = pdl_dict_getz(schema, "enum"),
              value = pdl_dict_getz(schema, "const");
     for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++)
-        if (has_type(pdl_list_at(any, i), "null")) return true;
-    if (pdl_is_list(values)) return is_in(values, pdl_null());
+        if (pdl_schema_has_type(pdl_list_at(any, i), "null")) return true;
+    if (pdl_is_list(values)) return pdl_schema_lists(values, pdl_null());
     if (!pdl_is_absent(value)) return pdl_is_null(value);
     if (pdl_is_list(any) || has(schema, "$ref")) return false;
-    return !has(schema, "type") || has_type(schema, "null");
+    return !has(schema, "type") || pdl_schema_has_type(schema, "null");
 }
 
 /* --- the strict form -------------------------------------------------------------------------- */
@@ -126,7 +110,7 @@ static pdl_val types_of(pdl_vref values) {
         const char *name = type_of(pdl_list_at(values, i));
         pdl_val word = name ? pdl_textz(name) : pdl_absent();
         ok = name != NULL;
-        if (ok && !is_in(names, word)) names = pdl_list_push(names, pdl_keep(word));
+        if (ok && !pdl_schema_lists(names, word)) names = pdl_list_push(names, pdl_keep(word));
         pdl_drop(word);
     }
     size_t n = ok ? pdl_list_len(names) : 0;
@@ -168,7 +152,7 @@ static bool keeps_rules(pdl_vref schema) {
             !is_one_of(k, remarks, N_REMARKS))
             return false;
     }
-    return !has_type(schema, "array") || pdl_is_dict(pdl_dict_getz(schema, "items"));
+    return !pdl_schema_has_type(schema, "array") || pdl_is_dict(pdl_dict_getz(schema, "items"));
 }
 
 static pdl_val or_null(former *f, pdl_val schema) {
@@ -179,20 +163,13 @@ static pdl_val or_null(former *f, pdl_val schema) {
     return pdl_dict_putz(pdl_dict_new(1), "anyOf", any);
 }
 
-/* Returns true when every required property is described. */
-static bool are_described(pdl_vref required, pdl_vref props) {
-    for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++)
-        if (pdl_is_absent(pdl_dict_find(props, pdl_list_at(required, i)))) return false;
-    return true;
-}
-
 /* Makes every property required. Takes object, whose properties were converted before. */
 static pdl_val require_all(former *f, pdl_val object) {
     pdl_vref props = pdl_dict_getz(object, "properties"),
              required = pdl_dict_getz(object, "required");
     pdl_vref more = pdl_dict_getz(object, "additionalProperties");
     bool closed = pdl_is_absent(more) || (pdl_is_bool(more) && !pdl_bool_of(more));
-    bool described = pdl_is_dict(props) && are_described(required, props);
+    bool described = pdl_is_dict(props) && pdl_schema_describes(props, required);
     if (!described || !closed || has(object, "anyOf")) {
         f->ok = false;
         return object;
@@ -232,7 +209,7 @@ static pdl_val form(former *f, pdl_vref schema, unsigned depth) {
         out = pdl_dict_put(out, pdl_keep(k), x);
     }
     out = with_type(f, schema, out);
-    return has_type(out, "object") ? require_all(f, out) : out;
+    return pdl_schema_has_type(out, "object") ? require_all(f, out) : out;
 }
 
 pdl_val pdl_strict_form(pdl_vref schema, bool *nullable) {
@@ -246,7 +223,7 @@ pdl_val pdl_strict_form(pdl_vref schema, bool *nullable) {
 
 bool pdl_strict_is_form(pdl_vref schema) {
     bool nullable;
-    if (!has_type(schema, "object")) return false;
+    if (!pdl_schema_has_type(schema, "object")) return false;
     pdl_val strict = pdl_strict_form(schema, &nullable);
     bool same = !pdl_is_absent(strict) && pdl_val_eq(strict, schema);
     pdl_drop(strict);
@@ -268,7 +245,8 @@ static pdl_val undo_object(const undoer *u, pdl_val v, pdl_vref schema, unsigned
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref k = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
         pdl_vref p = pdl_is_dict(props) ? pdl_dict_find(props, k) : pdl_absent();
-        if (pdl_is_null(x) && !pdl_is_absent(p) && !is_in(required, k) && !takes_null(p)) continue;
+        if (pdl_is_null(x) && !pdl_is_absent(p) && !pdl_schema_lists(required, k) && !takes_null(p))
+            continue;
         out = pdl_dict_put(out, pdl_keep(k), undo(u, pdl_keep(x), p, depth));
     }
     pdl_drop(v);
@@ -297,7 +275,7 @@ static pdl_val undo(const undoer *u, pdl_val v, pdl_vref schema, unsigned depth)
     pdl_vref any = pdl_dict_getz(schema, "anyOf");
     const char *kind = pdl_is_dict(v) ? "object" : "array";
     for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++)
-        if (has_type(target_of(u, pdl_list_at(any, i)), kind))
+        if (pdl_schema_has_type(target_of(u, pdl_list_at(any, i)), kind))
             return undo(u, v, pdl_list_at(any, i), depth + 1);
     if (pdl_is_dict(v)) return undo_object(u, v, schema, depth + 1);
     return pdl_is_list(v) ? undo_list(u, v, pdl_dict_getz(schema, "items"), depth + 1) : v;

@@ -11,6 +11,7 @@
 #include "model/ask/tool_schemas.h"
 #include "value/json_write.h"
 #include "value/memo.h"
+#include "value/tool_schema.h"
 
 #include <ctype.h>
 
@@ -218,11 +219,8 @@ typedef struct remover {
 
 /* Returns true for the schema of an array, or of an array or another value. */
 static bool is_array(pdl_vref schema) {
-    pdl_vref type = pdl_dict_getz(schema, "type");
-    bool found = pdl_text_is(type, "array");
-    for (size_t i = 0; pdl_is_list(type) && i < pdl_list_len(type); i++)
-        found = found || pdl_text_is(pdl_list_at(type, i), "array");
-    return found && pdl_is_absent(pdl_dict_getz(schema, "prefixItems"));
+    return pdl_schema_has_type(schema, "array") &&
+           pdl_is_absent(pdl_dict_getz(schema, "prefixItems"));
 }
 
 /* Removes the keywords. is_map: the keys of v are the user's names, not keywords. */

@@ -32,12 +32,6 @@ typedef struct gathered {
     size_t n_branches;
 } gathered;
 
-static bool is_in(pdl_vref list, pdl_vref x) {
-    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
-        if (pdl_val_eq(pdl_list_at(list, i), x)) return true;
-    return false;
-}
-
 /* Returns the schema that a schema with nothing but references leads to. */
 static pdl_vref resolved(pdl_vref root, pdl_vref schema) {
     for (int i = 0; i < MAX_STEPS; i++) {
@@ -59,7 +53,7 @@ static pdl_val combined(pdl_vref old, pdl_vref schema, bool choice) {
     pdl_vref given = pdl_member(old, word);
     bool ours = pdl_is_list(given) && pdl_dict_len(old) == 1;
     if (pdl_is_dict(old) && pdl_dict_len(old) == 0) return pdl_keep(choice ? old : schema);
-    if (ours && is_in(given, schema)) return pdl_keep(old);
+    if (ours && pdl_schema_lists(given, schema)) return pdl_keep(old);
     if (ours && pdl_list_len(given) >= MAX_FORMS) return pdl_dict_new(0);
     pdl_val list = ours ? pdl_keep(given) : pdl_list_push(pdl_list_new(2), pdl_keep(old));
     return pdl_dict_putz(pdl_dict_new(1), word, pdl_list_push(list, pdl_keep(schema)));

@@ -12,6 +12,7 @@
 #include "value/member.h"
 #include "value/memo.h"
 #include "value/text.h"
+#include "value/tool_schema.h"
 
 #include "base/banned.h"
 
@@ -71,15 +72,6 @@ static bool fits(pdl_memo *seen, value_form form, pdl_vref v, unsigned depth) {
     return false;
 }
 
-/* Returns true when every required property is described. */
-static bool are_described(pdl_vref required, pdl_vref properties) {
-    bool ok = true;
-    for (size_t i = 0; ok && pdl_is_list(required) && i < pdl_list_len(required); i++)
-        ok = pdl_is_dict(properties) &&
-             !pdl_is_absent(pdl_dict_find(properties, pdl_list_at(required, i)));
-    return ok;
-}
-
 /* Returns true when the keywords of one level go together: there is a type or a choice, not both,
  * a list says what is in it, and only an object has properties, which are all that it requires. */
 static bool is_consistent(pdl_vref schema) {
@@ -90,7 +82,7 @@ static bool is_consistent(pdl_vref schema) {
     bool object = !pdl_is_absent(props) || !pdl_is_absent(required);
     if (typed == choice) return false;
     if (pdl_text_is(type, "array") && pdl_is_absent(pdl_dict_getz(schema, "items"))) return false;
-    if (!are_described(required, props)) return false;
+    if (!pdl_schema_describes(props, required)) return false;
     return !object || pdl_text_is(type, "object");
 }
 
